@@ -1,0 +1,59 @@
+"""piste: why did the transformer classify this text as it did?
+
+    ex = piste.explain("A film I will not forget.", piste.load())
+    print(ex)
+
+Everything public is on this page. Names load when first used, so `import piste` costs nothing.
+"""
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from piste.errors import PisteError as PisteError
+    from piste.explain import explain as explain
+    from piste.explanation import Explanation as Explanation
+    from piste.explanation import Player as Player
+    from piste.methods import METHODS as METHODS
+    from piste.methods.slalom import Slalom as Slalom
+    from piste.methods.slalom_ana import SlalomAna as SlalomAna
+    from piste.models.callable import from_function as from_function
+    from piste.models.loading import load as load
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "load": "piste.models.loading",
+    "from_function": "piste.models.callable",
+    "explain": "piste.explain",
+    "Explanation": "piste.explanation",
+    "Player": "piste.explanation",
+    "METHODS": "piste.methods",
+    "Slalom": "piste.methods.slalom",
+    "SlalomAna": "piste.methods.slalom_ana",
+    "PisteError": "piste.errors",
+}
+__all__ = [*_HOMES, "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'piste' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+class _Package(ModuleType):
+    """Keeps `piste.explain` the function, also after the module of that name is imported."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        is_namesake = isinstance(value, ModuleType) and name == "explain"
+        super().__setattr__(name, value.explain if is_namesake else value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -1,0 +1,5 @@
+"""`python -m piste`."""
+
+from piste.cli import main
+
+main()

@@ -1,0 +1,55 @@
+"""The command line. One file a command; everything heavy is imported when a command runs."""
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from piste.cli import explain, methods
+from piste.errors import PisteError
+
+app = typer.Typer(
+    name="piste",
+    help="Why did the transformer classify this text as it did?",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("explain")(explain.explain)
+app.command("methods")(methods.methods)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from piste import __version__
+
+        typer.echo(f"piste {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Why did the transformer classify this text as it did?"""
+
+
+def main() -> None:
+    """Run the command line: exit code 2 and one line for a user's mistake, 130 for Ctrl-C."""
+    try:
+        app()
+    except PisteError as error:
+        typer.echo(f"piste: {error}", err=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        typer.echo("piste: interrupted; nothing was written.", err=True)
+        sys.exit(130)
+    except BrokenPipeError:  # `piste ... | head`: the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)

@@ -1,0 +1,143 @@
+"""`piste explain`: one text, one decision, one explanation."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from piste.errors import FileError, InputError
+
+if TYPE_CHECKING:
+    from piste.explanation import Explanation
+
+FIGURES = (".png", ".svg", ".pdf")
+
+
+def explain(
+    text: Annotated[str | None, typer.Argument(help="The text; - reads standard input.")] = None,
+    file: Annotated[Path | None, typer.Option(help="Read the text from a UTF-8 file.")] = None,
+    model: Annotated[
+        str, typer.Option(help="A hub name, a directory, or demo (the embedded model).")
+    ] = "demo",
+    target: Annotated[
+        str | None, typer.Option(help="The label to explain.  [default: the predicted one]")
+    ] = None,
+    unit: Annotated[str, typer.Option(help="word, token or sentence.")] = "word",
+    method: Annotated[str, typer.Option(help="See `piste methods`.")] = "slalom",
+    seed: Annotated[int, typer.Option(help="Same seed, same scores.")] = 0,
+    budget: Annotated[
+        int | None, typer.Option(help="Most sequences to ask of the model.  [default: by length]")
+    ] = None,
+    json: Annotated[
+        str | None, typer.Option(metavar="FILE|-", help="Write the explanation as JSON.")
+    ] = None,
+    html: Annotated[Path | None, typer.Option(help="Write a page that opens in a browser.")] = None,
+    figure: Annotated[
+        Path | None, typer.Option(help="Draw it to a .png, .svg or .pdf file.")
+    ] = None,
+    device: Annotated[str | None, typer.Option(help="cpu, cuda, mps ...  [default: cpu]")] = None,
+) -> None:
+    """Explain why the model classifies TEXT as it does."""
+    wanted = _read(text, file)
+    for path in (html, figure, None if json in (None, "-") else Path(str(json))):
+        _check_path(path)
+    if figure is not None and figure.suffix.lower() not in FIGURES:
+        raise FileError(
+            f"Cannot draw to {figure.name!r}.", f"End the name in {', '.join(FIGURES)}."
+        )
+    found = _explain(
+        wanted, model, device, method=method, target=target, unit=unit, seed=seed, budget=budget
+    )
+    _write(found, json, html, figure)
+
+
+def _read(text: str | None, file: Path | None) -> str:
+    if text is not None and file is not None:
+        raise InputError("Both TEXT and --file are given.", "Give one of them.")
+    if file is not None:
+        return _read_file(file)
+    if text not in (None, "-"):
+        return str(text)
+    if text is None and sys.stdin.isatty():
+        raise InputError(
+            "There is no text.", 'Give it in quotes: piste explain "A film to remember."'
+        )
+    return _decoded(sys.stdin.buffer.read(), "standard input")
+
+
+def _read_file(file: Path) -> str:
+    try:
+        return _decoded(file.read_bytes(), str(file))
+    except OSError as error:
+        raise FileError(f"Cannot read {file}: {error.strerror}.", "Check the path.") from error
+
+
+def _decoded(data: bytes, name: str) -> str:
+    try:
+        return data.decode("utf-8-sig").rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{name} is not UTF-8 text (byte {error.start}).", "Convert it first, e.g. with iconv."
+        ) from error
+
+
+def _check_path(path: Path | None) -> None:
+    """Find out before the work whether its result can be written."""
+    if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+        raise FileError(f"Cannot write {path}: no such folder, or a folder.", "Check the path.")
+
+
+def _explain(
+    text: str,
+    model: str,
+    device: str | None,
+    *,
+    method: str,
+    target: str | None,
+    unit: str,
+    seed: int,
+    budget: int | None,
+) -> Explanation:
+    from rich.console import Console
+
+    import piste
+    from piste.cli.progress import LateBar
+    from piste.methods import find_method
+
+    find_method(method)  # a typo should not wait for the model to load
+    console = Console(stderr=True)
+    with console.status(f"Loading {model} ..."):
+        classifier = piste.load(model, device=device)
+    with LateBar("Asking the model", console) as bar:
+        return piste.explain(
+            text,
+            classifier,
+            method,
+            target=target,
+            unit=unit,
+            seed=seed,
+            budget=budget,
+            progress=bar,
+        )
+
+
+def _write(found: Explanation, json: str | None, html: Path | None, figure: Path | None) -> None:
+    from piste.render.terminal import show
+
+    if json == "-":
+        typer.echo(found.to_json())
+    else:
+        show(found)
+    if json not in (None, "-"):
+        _written(found.to_json(json) and json)
+    if html is not None:
+        _written(found.to_html(html) and html)
+    if figure is not None:
+        _written(found.plot(figure) and figure)
+
+
+def _written(path: object) -> None:
+    typer.echo(f"Wrote {path}", err=True)

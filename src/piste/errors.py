@@ -1,0 +1,42 @@
+"""What can go wrong, said in two parts: the cause, and what to do about it."""
+
+
+class PisteError(Exception):
+    """A mistake a user can mend. The message is the cause, then the remedy."""
+
+    def __init__(self, cause: str, remedy: str) -> None:
+        super().__init__(f"{cause} {remedy}".strip())
+        self.cause = cause
+        self.remedy = remedy
+
+
+class InputError(PisteError):
+    """The text to explain cannot be explained as it is."""
+
+
+class SettingError(PisteError):
+    """A setting (method, unit, target, budget ...) has no such value."""
+
+
+class ModelError(PisteError):
+    """The model cannot be loaded, or is not a text classifier."""
+
+
+class OutputError(PisteError):
+    """The model answered with something that is not a score."""
+
+
+class FileError(PisteError):
+    """A file cannot be read, written or understood."""
+
+
+def choices(name: str, given: object, valid: "list[str] | tuple[str, ...]") -> SettingError:
+    """The error for an unknown name, with the valid ones listed and the nearest guessed."""
+    # Imported here: an error path, and `difflib` is not free at start-up.
+    import difflib
+
+    near = difflib.get_close_matches(str(given), valid, n=1)
+    guess = f"Did you mean {near[0]!r}? " if near else ""
+    return SettingError(
+        f"There is no {name} {str(given)!r}.", f"{guess}Valid: {', '.join(map(str, valid))}."
+    )

@@ -1,0 +1,88 @@
+"""The whole flow: text -> players -> design -> query -> fit -> Explanation."""
+
+import platform
+from importlib.metadata import PackageNotFoundError, version
+
+import numpy as np
+
+from piste.errors import SettingError
+from piste.explanation import Cost, Explanation
+from piste.methods import find_method, settings
+from piste.methods.base import Method
+from piste.models.loading import load
+from piste.models.protocol import Classifier
+from piste.models.query import BATCH_TOKENS, Progress, Query
+from piste.models.target import resolve_target
+from piste.text.encoding import check_text
+from piste.text.players import split
+
+REPORTED = ("piste", "numpy", "scipy", "torch", "transformers")
+
+
+def explain(
+    text: str,
+    classifier: Classifier | None = None,
+    method: str | Method = "slalom",
+    *,
+    target: str | int | None = None,
+    unit: str = "word",
+    repeats: str = "shared",
+    seed: int = 0,
+    budget: int | None = None,
+    batch_tokens: int = BATCH_TOKENS,
+    progress: Progress | None = None,
+) -> Explanation:
+    """Explain why `classifier` (the embedded model by default) decides on `text` as it does.
+
+    target: a label or an index; None explains the predicted one.
+    unit: "word", "token" or "sentence"; repeats: "shared" gives equal ones one score.
+    budget: the most sequences the model may be asked.
+    batch_tokens: how many tokens go through the model at once; it does not change the scores.
+    progress: called with (sequences answered, sequences planned).
+    """
+    name, chosen = find_method(method)
+    _check_numbers(seed, budget, batch_tokens)
+    classifier = load() if classifier is None else classifier
+    encoding = classifier.encode(check_text(text))
+    players = split(encoding, unit, repeats)
+    query = Query(classifier, encoding.frame, budget, batch_tokens, progress)
+    whole = query.logits(players.whole.expand(players.ids))[0]
+    resolved = resolve_target(classifier, whole, target)
+    found = chosen.explain(query, players, resolved, np.random.default_rng(seed))
+    return Explanation(
+        text=text,
+        players=players.items,
+        scores=dict(found.scores),
+        primary=found.primary,
+        target=resolved,
+        cost=Cost(query.forwards, query.tokens, query.seconds, found.fit_seconds),
+        method=name,
+        settings=settings(chosen),
+        unit=unit,
+        seed=seed,
+        model=classifier.name,
+        versions=_versions(),
+        fidelity=found.fidelity,
+        fit=found.fit,
+        surrogate_score=found.surrogate_score,
+        frame_share=found.frame_share,
+        notes=encoding.notes + found.notes,
+    )
+
+
+def _check_numbers(seed: int, budget: int | None, batch_tokens: int) -> None:
+    for name, number, least in (("seed", seed, 0), ("batch_tokens", batch_tokens, 1)):
+        if isinstance(number, bool) or not isinstance(number, int) or number < least:
+            raise SettingError(f"{name} is {number!r}.", f"Give a whole number from {least}.")
+    if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int)):
+        raise SettingError(f"budget is {budget!r}.", "Give a whole number of sequences.")
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for package in REPORTED:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

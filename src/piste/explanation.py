@@ -1,0 +1,214 @@
+"""The result of the pipeline: who the players are, what they score, and how far to trust it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from piste.errors import FileError, choices
+from piste.files import write_atomic
+
+FloatArray = NDArray[np.float64]
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Player:
+    """One unit of the text. `text[start:end]` is what the person wrote; `ids` what the model reads.
+
+    Players with the same `group` are the same to the model and share one score.
+    """
+
+    text: str
+    start: int
+    end: int
+    ids: tuple[int, ...]
+    group: int
+
+
+@dataclass(frozen=True)
+class Target:
+    """The number that is explained: which output, on which scale, and what the model says."""
+
+    index: int
+    label: str
+    scale: str  # "log-odds" or "raw score"
+    score: float  # of the whole text, on that scale, towards this label
+    probability: float | None  # None on the raw scale
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Surrogate against model on sequences that the fit has not seen."""
+
+    r2: float | None  # None where the model's answers do not vary
+    rmse: float  # on the target's scale
+    samples: int
+
+
+@dataclass(frozen=True)
+class Fidelity:
+    """Held-out agreement by kind of sequence ("short", "deletions"); the first kind is the headline."""
+
+    checks: Mapping[str, Agreement]
+
+    @property
+    def r2(self) -> float | None:
+        return self.headline.r2
+
+    @property
+    def rmse(self) -> float:
+        return self.headline.rmse
+
+    @property
+    def headline(self) -> Agreement:
+        return next(iter(self.checks.values()))
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What the explanation cost. `tokens` counts special tokens too; nothing is padded."""
+
+    forwards: int  # sequences sent through the model
+    tokens: int
+    query_seconds: float
+    fit_seconds: float
+
+
+@dataclass(frozen=True)
+class FitReport:
+    """How the surrogate's fit ended."""
+
+    converged: bool
+    iterations: int
+    loss: float  # mean squared error on the fitted sequences
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of `Explanation.top`: a distinct player and its scores."""
+
+    player: Player
+    occurrences: int
+    scores: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Scores for every player of one text, towards one target.
+
+    `scores[name][i]` belongs to `players[i]`; positive speaks for `target.label`, except for
+    importances, which are weights. `primary` names the score that ranks players and colours text.
+    """
+
+    text: str
+    players: tuple[Player, ...]
+    scores: dict[str, FloatArray]
+    primary: str
+    target: Target
+    cost: Cost
+    method: str
+    settings: dict[str, Any]
+    unit: str
+    seed: int
+    model: str
+    versions: dict[str, str]
+    fidelity: Fidelity | None = None
+    fit: FitReport | None = None
+    surrogate_score: float | None = None  # what the surrogate says of the whole text
+    frame_share: float | None = None  # of the surrogate's attention, on special tokens
+    notes: tuple[str, ...] = field(default=())
+
+    def top(self, n: int = 10, by: str | None = None) -> list[Row]:
+        """The `n` distinct players with the strongest score (absolute value), strongest first."""
+        name = by or self.primary
+        if name not in self.scores:
+            raise choices("score", name, list(self.scores))
+        order = np.argsort(-np.abs(self.scores[name]), kind="stable")
+        first_of_group: dict[int, int] = {}
+        for index in order.tolist():
+            first_of_group.setdefault(self.players[index].group, index)
+        return [self._row(index) for index in list(first_of_group.values())[:n]]
+
+    def _row(self, index: int) -> Row:
+        player = self.players[index]
+        occurrences = sum(other.group == player.group for other in self.players)
+        return Row(player, occurrences, {k: float(v[index]) for k, v in self.scores.items()})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON; `from_dict` gives the same explanation back."""
+        data = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        plain: dict[str, Any] = json.loads(json.dumps(data, default=_plain, allow_nan=False))
+        return {"schema": SCHEMA, **plain}
+
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The explanation as JSON text, also written to `path` when given."""
+        text = json.dumps(self.to_dict(), indent=1)
+        if path is not None:
+            write_atomic(path, text + "\n")
+        return text
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Explanation:
+        """The inverse of `to_dict`. Raises a `FileError` on anything that is not an explanation."""
+        from piste.reading import explanation_from_dict  # the checks are long; most never read
+
+        return explanation_from_dict(data)
+
+    @classmethod
+    def from_json(cls, path: str | os.PathLike[str]) -> Explanation:
+        """Read what `to_json` wrote."""
+        try:
+            data = json.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise FileError(f"Cannot read {path}: {error.strerror}.", "Check the path.") from error
+        except (ValueError, RecursionError) as error:
+            raise FileError(
+                f"{path} is not JSON: {error}.", "Give a file written by to_json()."
+            ) from error
+        return cls.from_dict(data)
+
+    # The pictures live in `render`, to the right of this room; they are loaded only when asked for.
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
+        """One self-contained HTML page, also written to `path` when given."""
+        from piste.render.html import page
+
+        text = page(self)
+        if path is not None:
+            write_atomic(path, text)
+        return text
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
+        """A matplotlib figure, also written to `path` (.png, .svg or .pdf) when given."""
+        from piste.render.figure import draw
+
+        return draw(self, path)
+
+    def _repr_html_(self) -> str:
+        from piste.render.html import fragment
+
+        return fragment(self)
+
+    def __str__(self) -> str:
+        from piste.render.terminal import as_text
+
+        return as_text(self)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, Fidelity):
+        return {name: dataclasses.asdict(check) for name, check in value.checks.items()}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return dataclasses.asdict(value)
+    raise TypeError(f"cannot write a {type(value).__name__} as JSON")

@@ -1,0 +1,50 @@
+"""What a method is: settings, and one verb from players to scores."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from piste.explanation import Agreement, Fidelity, FitReport, FloatArray, Target
+from piste.models.query import Query
+from piste.models.target import margins
+from piste.ragged import Ragged
+from piste.text.players import Players
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """What a method found; `explain()` adds text, target, cost and provenance."""
+
+    scores: Mapping[str, FloatArray]  # each [players]
+    primary: str
+    fidelity: Fidelity | None = None
+    fit: FitReport | None = None
+    fit_seconds: float = 0.0
+    surrogate_score: float | None = None
+    frame_share: float | None = None
+    notes: tuple[str, ...] = ()
+
+
+class Method(Protocol):
+    """A frozen dataclass whose fields are its settings."""
+
+    def explain(
+        self, query: Query, players: Players, target: Target, rng: np.random.Generator
+    ) -> Attribution:
+        """Score every player. The model is reached through `query` only."""
+        ...
+
+
+def ask(query: Query, players: Players, rows: Ragged, target: Target) -> FloatArray:
+    """The model's margin for each row of players [rows]."""
+    return margins(query.logits(rows.expand(players.ids)), query.classifier, target.index)
+
+
+def agreement(predicted: FloatArray, true: FloatArray) -> Agreement:
+    """R2 (None where the truth does not vary) and RMSE of predictions [rows]."""
+    error = float(np.mean((predicted - true) ** 2))
+    spread = float(np.var(true))
+    r2 = None if spread <= 1e-18 else 1 - error / spread
+    return Agreement(r2, float(np.sqrt(error)), len(true))

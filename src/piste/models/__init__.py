@@ -1,0 +1,1 @@
+"""Classifiers behind one protocol. Torch and its kin live in this room only."""

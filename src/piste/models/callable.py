@@ -1,0 +1,155 @@
+"""Any function of texts as a classifier. Its units are words; it has no special tokens."""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, Literal
+
+import numpy as np
+
+from piste.errors import OutputError, SettingError, choices
+from piste.explanation import FloatArray
+from piste.models.protocol import Outputs
+from piste.ragged import IntArray
+from piste.text.encoding import Encoding
+from piste.text.units import is_character_script, is_word_character, word_spans
+
+Scale = Literal["logits", "probabilities"]
+MARGIN_LABELS = ("negative", "positive")
+
+
+@dataclass
+class Vocabulary:
+    """Numbers for things seen, given out on first sight (safe to share between threads)."""
+
+    numbers: dict[Hashable, int] = field(default_factory=dict)
+    things: dict[int, Any] = field(default_factory=dict)
+    fresh: "count[int]" = field(default_factory=count)
+
+    def number(self, thing: Hashable) -> int:
+        number = self.numbers.setdefault(thing, next(self.fresh))
+        self.things[number] = thing
+        return number
+
+
+@dataclass
+class FunctionClassifier:
+    """A function from a list of texts to scores. Build it with `from_function`."""
+
+    function: Callable[[list[str]], Any]
+    labels: tuple[str, ...] | None
+    scale: Scale
+    name: str
+    outputs: Outputs = "classes"
+    # A piece is a word with the blanks before it, so that the whole text is sent as written.
+    pieces: Vocabulary = field(default_factory=Vocabulary)
+    words: Vocabulary = field(default_factory=Vocabulary)
+
+    def encode(self, text: str) -> Encoding:
+        spans = word_spans(text)
+        before = [0, *(end for _, end in spans)]
+        pairs = [
+            (text[gap:start], text[start:end])
+            for gap, (start, end) in zip(before, spans, strict=False)
+        ]
+        return Encoding(
+            text=text,
+            ids=tuple(self.pieces.number(pair) for pair in pairs),
+            spans=tuple(spans),
+            keys=tuple(self.words.number(word) for _, word in pairs),
+        )
+
+    def logits(self, ids: IntArray) -> FloatArray:
+        answer = self.function([self.show(row) for row in ids])
+        scores = _as_scores(answer, len(ids), self.scale)
+        if self.labels is None:
+            self.labels = _default_labels(scores)
+        return _two_columns(scores)
+
+    def show(self, ids: IntArray) -> str:
+        text = ""
+        for number in ids.tolist():
+            blanks, word = self.pieces.things[number]
+            text += (blanks or _needed_blank(text, word)) + word if text else word
+        return text
+
+
+def from_function(
+    fn: Callable[[list[str]], Any],
+    labels: Sequence[str] | None = None,
+    *,
+    outputs: Scale = "logits",
+    name: str | None = None,
+) -> FunctionClassifier:
+    """A classifier from `fn`: a list of texts -> logits [n, classes], or margins [n].
+
+    A margin is the log-odds of the second of two labels. With `outputs="probabilities"`, `fn`
+    gives probabilities (of each class, or of the second of two) and piste takes their logs.
+    """
+    if not callable(fn):
+        raise SettingError(f"{fn!r} is not a function.", "Pass fn(list of texts) -> scores.")
+    if outputs not in ("logits", "probabilities"):
+        raise choices("kind of output", outputs, ("logits", "probabilities"))
+    if isinstance(labels, str):
+        raise SettingError("labels is one string.", f"Pass a list, such as [{labels!r}, ...].")
+    named = None if labels is None else tuple(map(str, labels))
+    return FunctionClassifier(fn, named, outputs, name or str(getattr(fn, "__name__", "function")))
+
+
+def _needed_blank(before: str, word: str) -> str:
+    """Words that met because something between them is gone stay apart."""
+    pair = (before[-1], word[0])
+    apart = all(is_word_character(c) and not is_character_script(c) for c in pair)
+    return " " if apart else ""
+
+
+def _as_scores(answer: Any, rows: int, scale: Scale) -> FloatArray:
+    if hasattr(answer, "detach"):  # a torch tensor, without importing torch
+        answer = answer.detach().cpu()
+    try:
+        scores = np.asarray(answer, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise OutputError(
+            f"The function returned something that is not numbers: {error}.",
+            "Return an array: [n, classes] logits or [n] margins.",
+        ) from error
+    if scores.ndim not in (1, 2) or len(scores) != rows or 0 in scores.shape:
+        raise OutputError(
+            f"The function was given {rows} texts and returned shape {scores.shape}.",
+            f"Return one row a text: shape ({rows}, classes) or ({rows},).",
+        )
+    return _logs(scores) if scale == "probabilities" else _not_probabilities(scores)
+
+
+def _logs(scores: FloatArray) -> FloatArray:
+    """Log-probabilities, kept off zero: a classifier that says 0 or 1 still has finite odds."""
+    if np.nanmin(scores) < 0 or np.nanmax(scores) > 1:
+        raise OutputError("The function's probabilities leave 0..1.", 'Use outputs="logits".')
+    if scores.ndim == 1 or scores.shape[1] == 1:
+        positive = scores.reshape(-1)
+        scores = np.stack([1 - positive, positive], axis=1)
+    return np.asarray(np.log(np.clip(scores, 1e-9, None)))
+
+
+def _not_probabilities(scores: FloatArray) -> FloatArray:
+    if scores.ndim == 2 and scores.shape[1] > 1 and (scores >= 0).all():
+        if np.allclose(scores.sum(axis=1), 1, atol=1e-6):
+            raise OutputError(
+                "The function's rows are probabilities (they sum to 1), not logits.",
+                'Say so: from_function(fn, outputs="probabilities").',
+            )
+    return scores
+
+
+def _default_labels(scores: FloatArray) -> tuple[str, ...]:
+    if scores.ndim == 1 or scores.shape[1] == 1:
+        return MARGIN_LABELS
+    return tuple(f"class {index}" for index in range(scores.shape[1]))
+
+
+def _two_columns(scores: FloatArray) -> FloatArray:
+    """Margins as logits of two classes: their difference is the margin."""
+    if scores.ndim == 2 and scores.shape[1] > 1:
+        return scores
+    margin = scores.reshape(-1)
+    return np.stack([np.zeros_like(margin), margin], axis=1)

@@ -1,0 +1,118 @@
+"""The only caller of a model: frames, de-duplicates, buckets by length, batches, counts."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from piste.errors import OutputError, SettingError
+from piste.explanation import FloatArray
+from piste.models.protocol import Classifier
+from piste.ragged import IntArray, Ragged
+from piste.text.encoding import Frame
+
+BATCH_TOKENS = 8192  # big batches of short sequences: many small ones are several times slower
+Progress = Callable[[int, int], None]  # sequences answered, sequences planned
+
+
+@dataclass
+class Query:
+    """One explanation's line to the model, with its meter and its budget."""
+
+    classifier: Classifier
+    frame: Frame
+    budget: int | None = None  # sequences the model may be asked, at most
+    batch_tokens: int = BATCH_TOKENS
+    progress: Progress | None = None
+    forwards: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    planned: int = field(default=0)
+
+    @property
+    def left(self) -> int | None:
+        """How many sequences may still be asked; None without a budget."""
+        return None if self.budget is None else max(0, self.budget - self.forwards)
+
+    def plan(self, sequences: int) -> None:
+        """Say that so many more sequences are coming, for the progress bar."""
+        self.planned = self.forwards + sequences
+
+    def logits(self, rows: Ragged) -> FloatArray:
+        """The model's outputs [rows, outputs] for rows of token ids without frame, in order."""
+        started = time.perf_counter()
+        answers: list[tuple[IntArray, FloatArray]] = []
+        for length in np.unique(rows.lengths):
+            where = np.flatnonzero(rows.lengths == length)
+            answers.append((where, self._ask_unique(self._framed(rows.take(where), int(length)))))
+        self.seconds += time.perf_counter() - started
+        order = np.argsort(np.concatenate([where for where, _ in answers]))
+        return np.concatenate([logits for _, logits in answers])[order]
+
+    def _framed(self, rows: Ragged, length: int) -> IntArray:
+        """Equal rows as a matrix [rows, frame + length]."""
+        body = rows.values.reshape(len(rows), length)
+        prefix = np.tile(np.array(self.frame.prefix, dtype=np.int64), (len(rows), 1))
+        suffix = np.tile(np.array(self.frame.suffix, dtype=np.int64), (len(rows), 1))
+        return np.concatenate([prefix, body, suffix], axis=1)
+
+    def _ask_unique(self, ids: IntArray) -> FloatArray:
+        """Answers for a matrix of equally long sequences, each distinct one asked once."""
+        distinct, back = np.unique(ids, axis=0, return_inverse=True)
+        self._spend(len(distinct))
+        answers = [self._ask(batch) for batch in self._batches(distinct)]
+        return np.concatenate(answers)[back.reshape(-1)]
+
+    def _batches(self, ids: IntArray) -> Iterator[IntArray]:
+        size = max(1, self.batch_tokens // max(1, ids.shape[1]))
+        for start in range(0, len(ids), size):
+            yield ids[start : start + size]
+
+    def _ask(self, ids: IntArray) -> FloatArray:
+        """One batch, halved as often as memory demands."""
+        try:
+            logits = self.classifier.logits(ids)
+        except (MemoryError, RuntimeError) as error:
+            if not _is_out_of_memory(error):
+                raise
+            if len(ids) == 1:
+                raise OutputError(
+                    f"A single sequence of {ids.shape[1]} tokens does not fit into memory.",
+                    "Use a shorter text, a smaller model or a device with more memory.",
+                ) from error
+            self.batch_tokens = max(1, ids.size // 2)  # later batches start at the size that fits
+            half = len(ids) // 2
+            return np.concatenate([self._ask(ids[:half]), self._ask(ids[half:])])
+        self._check(ids, logits)
+        self.forwards += len(ids)
+        self.tokens += ids.size
+        if self.progress is not None:
+            self.progress(self.forwards, max(self.planned, self.forwards))
+        return logits
+
+    def _spend(self, sequences: int) -> None:
+        if self.left is not None and sequences > self.left:
+            raise SettingError(
+                f"The budget of {self.budget} sequences is too small for this method.",
+                f"Give at least {self.forwards + sequences}.",
+            )
+
+    def _check(self, ids: IntArray, logits: FloatArray) -> None:
+        bad = np.flatnonzero(~np.isfinite(logits).all(axis=1))
+        if len(bad):
+            shown = self.classifier.show(ids[bad[0]])
+            raise OutputError(
+                f"The model answered {logits[bad[0]].tolist()} to the input {shown[:200]!r}"
+                f" ({len(bad)} of {len(ids)} in this batch are not finite).",
+                "Check the model on that input; a float16 model may need float32.",
+            )
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    message = str(error).lower()
+    return (
+        isinstance(error, MemoryError)
+        or "out of memory" in message
+        or "can't allocate memory" in message
+    )

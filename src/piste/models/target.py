@@ -1,0 +1,59 @@
+"""Which number is explained. One scale for everybody: the log-odds of the target."""
+
+import numpy as np
+from scipy.special import expit, logsumexp
+
+from piste.errors import OutputError, SettingError, choices
+from piste.explanation import FloatArray, Target
+from piste.models.protocol import Classifier
+
+LOG_ODDS, RAW = "log-odds", "raw score"
+
+
+def resolve_target(classifier: Classifier, logits: FloatArray, wanted: str | int | None) -> Target:
+    """The target that `wanted` names; None is the predicted output. `logits` is [outputs]."""
+    labels = classifier.labels or tuple(f"class {i}" for i in range(len(logits)))
+    if len(labels) != len(logits):
+        raise OutputError(
+            f"The model gives {len(logits)} outputs but has {len(labels)} labels.",
+            "Pass as many labels as outputs, in their order.",
+        )
+    index = int(np.argmax(logits)) if wanted is None else _index(labels, wanted)
+    score = float(margins(logits[None, :], classifier, index)[0])
+    raw = classifier.outputs == "raw"
+    return Target(
+        index=index,
+        label=labels[index],
+        scale=RAW if raw else LOG_ODDS,
+        score=score,
+        probability=None if raw else float(expit(score)),
+        labels=labels,
+    )
+
+
+def margins(logits: FloatArray, classifier: Classifier, index: int) -> FloatArray:
+    """The explained number for each row [rows] of outputs [rows, outputs].
+
+    Log-odds against all other classes together: for two classes the difference of logits.
+    """
+    if classifier.outputs == "classes":
+        others = np.delete(logits, index, axis=1)
+        return np.asarray(logits[:, index] - logsumexp(others, axis=1), dtype=np.float64)
+    return np.asarray(logits[:, index], dtype=np.float64)
+
+
+def _index(labels: tuple[str, ...], wanted: str | int) -> int:
+    if isinstance(wanted, int) and not isinstance(wanted, bool):
+        if -1 < wanted < len(labels):
+            return wanted
+        raise SettingError(
+            f"There is no target {wanted}.", f"Give 0 to {len(labels) - 1}, or a label's name."
+        )
+    if wanted in labels:
+        return labels.index(str(wanted))
+    folded = [label.casefold() for label in labels]
+    if folded.count(str(wanted).casefold()) == 1:
+        return folded.index(str(wanted).casefold())
+    if str(wanted).isdecimal() and int(wanted) < len(labels):
+        return int(wanted)
+    raise choices("target", wanted, labels)

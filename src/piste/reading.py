@@ -1,0 +1,162 @@
+"""Plain data back into an `Explanation`, with every field checked: the file may be anybody's."""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+
+from piste.errors import FileError
+from piste.explanation import (
+    SCHEMA,
+    Agreement,
+    Cost,
+    Explanation,
+    Fidelity,
+    FitReport,
+    FloatArray,
+    Player,
+    Target,
+)
+
+T = TypeVar("T")
+
+
+def explanation_from_dict(data: Mapping[str, Any]) -> Explanation:
+    """Build the explanation, or say which field is wrong."""
+    try:
+        return _explanation(_mapping(data))
+    except KeyError as error:
+        raise _malformed(f"the field {error} is missing") from error
+    except (TypeError, ValueError, OverflowError) as error:
+        raise _malformed(str(error)) from error
+
+
+def _malformed(why: str) -> FileError:
+    return FileError(
+        f"This is not a piste explanation: {why}.", "Give a file written by to_json()."
+    )
+
+
+def _explanation(data: Mapping[str, Any]) -> Explanation:
+    if data["schema"] != SCHEMA:
+        raise ValueError(f"schema {data['schema']!r} is not {SCHEMA}")
+    text = _string(data["text"])
+    players = tuple(_player(item, len(text)) for item in _sequence(data["players"]))
+    scores = {name: _scores(v, len(players)) for name, v in _mapping(data["scores"]).items()}
+    primary = _string(data["primary"])
+    if primary not in scores:
+        raise ValueError(f"the primary score {primary!r} is not among the scores")
+    return Explanation(
+        text=text,
+        players=players,
+        scores=scores,
+        primary=primary,
+        target=_target(_mapping(data["target"])),
+        cost=_cost(_mapping(data["cost"])),
+        method=_string(data["method"]),
+        settings=dict(_mapping(data["settings"])),
+        unit=_string(data["unit"]),
+        seed=_integer(data["seed"]),
+        model=_string(data["model"]),
+        versions={k: _string(v) for k, v in _mapping(data["versions"]).items()},
+        fidelity=_maybe(data["fidelity"], _fidelity),
+        fit=_maybe(data["fit"], _fit),
+        surrogate_score=_maybe(data["surrogate_score"], _number),
+        frame_share=_maybe(data["frame_share"], _number),
+        notes=tuple(_string(note) for note in _sequence(data["notes"])),
+    )
+
+
+def _player(item: Any, length: int) -> Player:
+    data = _mapping(item)
+    start, end = _integer(data["start"]), _integer(data["end"])
+    if not 0 <= start <= end <= length:
+        raise ValueError(f"a player at {start}..{end} lies outside the text")
+    ids = tuple(_integer(token) for token in _sequence(data["ids"]))
+    return Player(_string(data["text"]), start, end, ids, _integer(data["group"]))
+
+
+def _target(data: Mapping[str, Any]) -> Target:
+    return Target(
+        index=_integer(data["index"]),
+        label=_string(data["label"]),
+        scale=_string(data["scale"]),
+        score=_number(data["score"]),
+        probability=_maybe(data["probability"], _number),
+        labels=tuple(_string(label) for label in _sequence(data["labels"])),
+    )
+
+
+def _cost(data: Mapping[str, Any]) -> Cost:
+    return Cost(
+        forwards=_integer(data["forwards"]),
+        tokens=_integer(data["tokens"]),
+        query_seconds=_number(data["query_seconds"]),
+        fit_seconds=_number(data["fit_seconds"]),
+    )
+
+
+def _fidelity(value: Any) -> Fidelity:
+    checks = {name: _agreement(_mapping(item)) for name, item in _mapping(value).items()}
+    if not checks:
+        raise ValueError("the fidelity holds no check")
+    return Fidelity(checks)
+
+
+def _agreement(data: Mapping[str, Any]) -> Agreement:
+    return Agreement(_maybe(data["r2"], _number), _number(data["rmse"]), _integer(data["samples"]))
+
+
+def _fit(value: Any) -> FitReport:
+    data = _mapping(value)
+    if not isinstance(data["converged"], bool):
+        raise TypeError("converged is not true or false")
+    return FitReport(data["converged"], _integer(data["iterations"]), _number(data["loss"]))
+
+
+def _scores(value: Any, players: int) -> FloatArray:
+    numbers = [_number(item) for item in _sequence(value)]
+    if len(numbers) != players:
+        raise ValueError(f"{len(numbers)} scores do not fit {players} players")
+    return np.array(numbers, dtype=np.float64)
+
+
+def _maybe(value: Any, read: Callable[[Any], T]) -> T | None:
+    return None if value is None else read(value)
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise TypeError(f"expected an object, found {_kind(value)}")
+    return value
+
+
+def _sequence(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise TypeError(f"expected a list, found {_kind(value)}")
+    return value
+
+
+def _string(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"expected a text, found {_kind(value)}")
+    return value
+
+
+def _integer(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"expected a whole number, found {_kind(value)}")
+    return value
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"expected a number, found {_kind(value)}")
+    if not math.isfinite(value):
+        raise ValueError("a number is not finite")
+    return float(value)
+
+
+def _kind(value: Any) -> str:
+    return type(value).__name__

@@ -1,0 +1,236 @@
+"""The explanation as a matplotlib figure: the text, and value against importance."""
+
+import contextlib
+import io
+import math
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import matplotlib
+from matplotlib import style
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from piste.errors import FileError
+from piste.explanation import Explanation, Row
+from piste.files import write_atomic
+from piste.render import words
+from piste.render.chart import BARS, is_scatter, spread
+from piste.render.clean import one_line, visible
+from piste.render.fonts import drawable, families
+from piste.render.paragraph import LEADING, SIZE, Line, Ruler, colour, paint, pieces, wrap
+from piste.render.placement import Box, place
+from piste.render.segments import excerpt, segments
+from piste.render.shades import strengths
+
+WIDTH = 7.2 * 72  # points: the width of a printed page's text
+MARGIN = 14.0
+HEAD = 34.0
+PLOT = 290.0
+AXES_LEFT, AXES_BELOW = 50.0, 62.0
+CHARACTERS = 1100  # of the text
+POINTS = 400
+LABELS = 25
+LABEL_SIZE = 8.5
+DPI = 200
+# What a file would otherwise say about the moment it was made, by suffix.
+_METADATA: dict[str, dict[str, None]] = {
+    ".png": {},
+    ".svg": {"Date": None},
+    ".pdf": {"CreationDate": None},
+}
+
+
+def draw(explanation: Explanation, path: str | os.PathLike[str] | None = None) -> Figure:
+    """The figure, also written to `path` (.png, .svg or .pdf) when given."""
+    suffix = None if path is None else _suffix(path)
+    with _settings():
+        figure = _figure(explanation)
+        if path is not None and suffix is not None:
+            write_atomic(path, _saved(figure, suffix))
+    return figure
+
+
+def _suffix(path: str | os.PathLike[str]) -> str:
+    suffix = Path(path).suffix.lower()
+    if suffix not in _METADATA:
+        kinds = ", ".join(_METADATA)
+        raise FileError(
+            f"A figure cannot be written as {suffix or 'a file without a suffix'}.",
+            f"End the path in one of {kinds}.",
+        )
+    return suffix
+
+
+@contextlib.contextmanager
+def _settings() -> Iterator[None]:
+    """Our settings for the time of drawing; the user's come back afterwards."""
+    ours = {
+        "font.family": families(),
+        "font.size": SIZE,
+        "svg.hashsalt": "piste",
+        "pdf.fonttype": 42,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+    }
+    with matplotlib.rc_context(), style.context(["default", ours]):
+        yield
+
+
+def _saved(figure: Figure, suffix: str) -> bytes:
+    stream = io.BytesIO()
+    figure.savefig(stream, format=suffix[1:], dpi=DPI, metadata=_METADATA[suffix])
+    return stream.getvalue()
+
+
+def _figure(explanation: Explanation) -> Figure:
+    lines = _lines(explanation)
+    height = MARGIN + HEAD + LEADING * len(lines) + MARGIN + PLOT + AXES_BELOW
+    figure = Figure(figsize=(WIDTH / 72, height / 72), dpi=100, facecolor="white")
+    FigureCanvasAgg(figure)
+    _write(figure, words.decision(explanation.target), height - MARGIN - 12, size=13, weight="bold")
+    paint(figure, lines, MARGIN, height - MARGIN - HEAD + 8, WIDTH - 2 * MARGIN)
+    axes = figure.add_axes(
+        (
+            AXES_LEFT / WIDTH,
+            AXES_BELOW / height,
+            1 - (AXES_LEFT + MARGIN) / WIDTH,
+            PLOT / height,
+        )
+    )
+    if is_scatter(explanation):
+        _scatter(axes, explanation)
+    else:
+        _bars(axes, explanation)
+    _write(figure, words.headline(explanation), MARGIN, size=8.5, color="#555555")
+    return figure
+
+
+def _lines(explanation: Explanation) -> list[Line]:
+    shades = strengths(explanation)
+    parts = excerpt(segments(explanation), shades, CHARACTERS)
+    return wrap(pieces(parts, shades, Ruler(SIZE)), WIDTH - 2 * MARGIN)
+
+
+def _literal(text: str) -> str:
+    """Text that can be drawn as it is; every string of the explanation passes here."""
+    return drawable(visible(text))
+
+
+def _write(figure: Figure, text: str, up: float, size: float, **look: str) -> None:
+    height = figure.get_figheight() * 72
+    figure.text(
+        MARGIN / WIDTH, up / height, _literal(text), fontsize=size, parse_math=False, **look
+    )
+
+
+def _scatter(axes: Axes, explanation: Explanation) -> None:
+    rows = [row for row in explanation.top(POINTS) if all(map(math.isfinite, _position(row)))]
+    places = [_position(row) for row in rows]
+    axes.set_xlim(*spread([x for x, _ in places]))
+    axes.set_ylim(*spread([y for _, y in places]))
+    axes.axvline(0, color="#999999", linewidth=0.8, zorder=1)
+    axes.axhline(0, color="#999999", linewidth=0.8, zorder=1)
+    axes.scatter(
+        [x for x, _ in places],
+        [y for _, y in places],
+        s=20,
+        c=[colour(x) for x, _ in places],
+        edgecolors="white",
+        linewidths=0.5,
+        alpha=0.9,
+        zorder=2,
+    )
+    label = _literal(one_line(explanation.target.label, 30))
+    axes.set_xlabel(f"value   (← against,  for {label} →)", parse_math=False)
+    axes.set_ylabel("importance   (weighs more →)", parse_math=False)
+    _label_points(axes, rows)
+
+
+def _position(row: Row) -> tuple[float, float]:
+    return row.scores["value"], row.scores["importance"]
+
+
+def _label_points(axes: Axes, rows: Sequence[Row]) -> None:
+    """The strongest rows by name, each beside its point or at the end of a thin line."""
+    ruler = Ruler(LABEL_SIZE)
+    points = _in_points(axes, rows)
+    names = [_literal(one_line(row.player.text, 28)) for row in rows[:LABELS]]
+    sizes = [(ruler.width(name) + 2, LABEL_SIZE * 1.25) for name in names]
+    bounds = Box(0, 0, WIDTH - AXES_LEFT - MARGIN, PLOT)
+    boxes = place(points[:LABELS], sizes, points, bounds)
+    for row, name, point, box in zip(rows, names, points, boxes, strict=False):
+        if box is not None:
+            _annotate(axes, row, name, (box.left + 1 - point[0], box.low - point[1]), box, point)
+
+
+def _in_points(axes: Axes, rows: Sequence[Row]) -> list[tuple[float, float]]:
+    """Where the rows lie inside the axes, in points from their lower left corner."""
+    (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
+    width = WIDTH - AXES_LEFT - MARGIN
+    return [
+        ((x - left) / (right - left) * width, (y - low) / (high - low) * PLOT)
+        for x, y in map(_position, rows)
+    ]
+
+
+def _annotate(
+    axes: Axes,
+    row: Row,
+    name: str,
+    offset: tuple[float, float],
+    box: Box,
+    point: tuple[float, float],
+) -> None:
+    axes.annotate(
+        name,
+        _position(row),
+        xytext=(offset[0], offset[1] + LABEL_SIZE * 0.3),
+        textcoords="offset points",
+        fontsize=LABEL_SIZE,
+        va="baseline",
+        parse_math=False,
+        zorder=4,
+    )
+    end = box.nearest(point)
+    if math.dist(end, point) > 8:
+        axes.annotate(
+            "",
+            _position(row),
+            xytext=(end[0] - point[0], end[1] - point[1]),
+            textcoords="offset points",
+            arrowprops={"arrowstyle": "-", "linewidth": 0.5, "color": "#777777", "shrinkA": 0},
+            zorder=1.5,
+        )
+
+
+def _bars(axes: Axes, explanation: Explanation) -> None:
+    name = explanation.primary
+    rows = [row for row in explanation.top(BARS) if math.isfinite(row.scores[name])]
+    scores = [row.scores[name] for row in rows]
+    axes.barh(range(len(rows)), scores, color=[colour(score) for score in scores], height=0.72)
+    axes.set_yticks(range(len(rows)), labels=[""] * len(rows))
+    axes.tick_params(axis="y", length=0)
+    axes.invert_yaxis()
+    axes.axvline(0, color="#999999", linewidth=0.8)
+    for index, row in enumerate(rows):
+        _name_bar(axes, index, row, name)
+    label = _literal(one_line(explanation.target.label, 30))
+    axes.set_xlabel(f"{_literal(name)}   (← against,  for {label} →)", parse_math=False)
+
+
+def _name_bar(axes: Axes, index: int, row: Row, name: str) -> None:
+    """The name on the empty side of zero, where there is always room."""
+    against = row.scores[name] < 0
+    axes.annotate(
+        _literal(one_line(row.player.text, 28)),
+        (0, index),
+        xytext=(5 if against else -5, 0),
+        textcoords="offset points",
+        ha="left" if against else "right",
+        va="center",
+        fontsize=LABEL_SIZE,
+        parse_math=False,
+    )

@@ -1,0 +1,144 @@
+"""The explanation as one HTML page that needs nothing else, and as a notebook cell's output."""
+
+import base64
+import functools
+import hashlib
+import json
+import math
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup, escape
+
+from piste.explanation import Explanation, FloatArray, Row
+from piste.render import words
+from piste.render.chart import Chart, bars, is_scatter, scatter
+from piste.render.clean import one_line, visible
+from piste.render.segments import Segment, segments, shade
+from piste.render.shades import WEIGHTS, strengths
+
+SHOWN = 400  # distinct players in the chart and in the table
+LEVELS = 10  # steps of colour
+WIDE = (540.0, 430.0, 15)  # width, height and labels of the chart
+NARROW = (340.0, 340.0, 8)
+FRAME_HEIGHT = 900  # of a notebook cell, until the page inside has measured itself
+
+
+def page(explanation: Explanation) -> str:
+    """A complete document: no network, no foreign script, whatever the text contains."""
+    environment, css, script = _assets()
+    rows = explanation.top(SHOWN)
+    return environment.get_template("page.html.j2").render(
+        ex=explanation,
+        words=words,
+        css=Markup(css),
+        script=Markup(script),
+        policy=_policy(css, script),
+        data=_json(_data(explanation)),
+        parts=_parts(explanation),
+        rows=rows,
+        index=_index_of(explanation, rows),
+        charts=_charts(explanation, rows),
+        scatter=is_scatter(explanation),
+        distinct=len({player.group for player in explanation.players}),
+        shade=_row_shade(explanation),
+    )
+
+
+def fragment(explanation: Explanation) -> str:
+    """The page in a frame of its own, so that cells of a notebook cannot disturb each other."""
+    return (
+        f'<iframe data-piste-fit title="{escape(visible(words.decision(explanation.target)))}" '
+        f'width="100%" height="{FRAME_HEIGHT}" frameborder="0" '
+        f'srcdoc="{escape(page(explanation))}"></iframe>'
+    )
+
+
+@functools.cache
+def _assets() -> tuple[Environment, str, str]:
+    loader = PackageLoader("piste.render", "templates")
+    environment = Environment(
+        loader=loader,
+        autoescape=select_autoescape(default=True, default_for_string=True),
+        undefined=StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"signed": words.signed, "label": one_line, "hue": hue, "level": level}
+    read = functools.partial(loader.get_source, environment)
+    return environment, read("style.css")[0], read("script.js")[0]
+
+
+def _shown(value: Any) -> Any:
+    """Every value on its way into the page passes here; nothing hidden gets through."""
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def hue(strength: float, name: str = "") -> str:
+    """The colour of a strength: w(eight), f(or) or a(gainst)."""
+    return "w" if name in WEIGHTS else "f" if strength > 0 else "a"
+
+
+def level(strength: float) -> int:
+    """The strength in whole steps of colour."""
+    return math.floor(abs(strength) * LEVELS + 0.5)
+
+
+def _policy(css: str, script: str) -> str:
+    return (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(css)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(source: str) -> str:
+    digest = hashlib.sha256(source.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
+
+
+def _json(data: dict[str, Any]) -> Markup:
+    """JSON that cannot end its script element; `ensure_ascii` sees to U+2028 and U+2029."""
+    text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return Markup(text)
+
+
+def _data(explanation: Explanation) -> dict[str, Any]:
+    players = explanation.players
+    return {
+        "names": list(explanation.scores),
+        "weights": sorted(WEIGHTS & explanation.scores.keys()),
+        "groups": [player.group for player in players],
+        "labels": [one_line(player.text) for player in players],
+        "scores": {name: _numbers(scores) for name, scores in explanation.scores.items()},
+        "shades": {name: _numbers(strengths(explanation, name)) for name in explanation.scores},
+    }
+
+
+def _numbers(scores: FloatArray) -> list[float | None]:
+    return [float(f"{score:.4g}") if math.isfinite(score) else None for score in scores.tolist()]
+
+
+def _parts(explanation: Explanation) -> list[tuple[Segment, float]]:
+    shades = strengths(explanation)
+    return [(part, shade(part, shades)) for part in segments(explanation)]
+
+
+def _index_of(explanation: Explanation, rows: list[Row]) -> dict[int, int]:
+    """The player's index for each row, by group."""
+    places = {id(player): index for index, player in enumerate(explanation.players)}
+    return {row.player.group: places[id(row.player)] for row in rows}
+
+
+def _charts(explanation: Explanation, rows: list[Row]) -> list[tuple[str, Chart]]:
+    if is_scatter(explanation):
+        return [("wide", scatter(rows, *WIDE)), ("narrow", scatter(rows, *NARROW))]
+    name = explanation.primary
+    return [("wide", bars(rows, name, WIDE[0])), ("narrow", bars(rows, name, NARROW[0]))]
+
+
+def _row_shade(explanation: Explanation) -> dict[int, float]:
+    """The primary strength of each player, by index."""
+    return dict(enumerate(strengths(explanation).tolist()))

@@ -1,0 +1,144 @@
+"""Highlighted text in a figure: measured, wrapped, drawn piece by piece. Units are points."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from matplotlib.backends.backend_agg import RendererAgg
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.patches import Rectangle
+from matplotlib.text import Text
+from matplotlib.transforms import Affine2D
+
+from piste.render.clean import visible
+from piste.render.fonts import drawable, families
+from piste.render.segments import Segment, shade
+from piste.render.shades import RGB, FOR, AGAINST, blend
+from piste.explanation import FloatArray
+
+SIZE = 9.5
+LEADING = 15.0
+LONGEST = 40  # characters of an unbroken piece
+WHITE: RGB = (255, 255, 255)
+_PIECES = re.compile(r"\n|[^\S\n]+|\S{1,%d}" % LONGEST)
+_MEASURE_DPI = 288  # fine enough for hinting not to matter
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A run of letters, a run of spaces, or a newline, with the strength of its segment."""
+
+    text: str
+    width: float
+    strength: float = 0.0
+
+    @property
+    def is_space(self) -> bool:
+        return self.text.isspace()
+
+
+Line = list[Piece]
+
+
+class Ruler:
+    """Measures text in points."""
+
+    def __init__(self, size: float) -> None:
+        self.font = FontProperties(family=families(), size=size)
+        self._renderer = RendererAgg(8, 8, _MEASURE_DPI)
+
+    def width(self, text: str) -> float:
+        pixels, _, _ = self._renderer.get_text_width_height_descent(text, self.font, ismath=False)
+        return float(pixels) * 72 / _MEASURE_DPI
+
+
+def pieces(parts: Iterable[Segment], shades: FloatArray, ruler: Ruler) -> Iterator[Piece]:
+    """The parts cut where a line may end or a colour changes."""
+    for part in parts:
+        strength = shade(part, shades)
+        calm = re.sub(r"\n{3,}", "\n\n", visible(part.text)).replace("\t", "    ")
+        for text in _PIECES.findall(calm):
+            shown = text if text.isspace() else drawable(text)
+            yield Piece(shown, 0.0 if text == "\n" else ruler.width(shown), strength)
+
+
+def wrap(found: Iterable[Piece], width: float) -> list[Line]:
+    """Lines no wider than `width`; what has no space in it stays together if it can."""
+    lines: list[Line] = [[]]
+    for cluster in _clusters(found):
+        if cluster[0].text == "\n":
+            lines.append([])
+            continue
+        if _width(lines[-1]) + _width(cluster) > width and not cluster[0].is_space:
+            lines.append([])
+        for piece in cluster:
+            if lines[-1] and _width(lines[-1]) + piece.width > width:
+                lines.append([])
+            if lines[-1] or not piece.is_space:
+                lines[-1].append(piece)
+    return [_trimmed(line) for line in lines]
+
+
+def _clusters(found: Iterable[Piece]) -> Iterator[list[Piece]]:
+    cluster: list[Piece] = []
+    for piece in found:
+        if cluster and (piece.is_space or cluster[-1].is_space):
+            yield cluster
+            cluster = []
+        cluster.append(piece)
+    if cluster:
+        yield cluster
+
+
+def _width(line: Sequence[Piece]) -> float:
+    return sum(piece.width for piece in line)
+
+
+def _trimmed(line: Line) -> Line:
+    end = len(line)
+    while end and line[end - 1].is_space:
+        end -= 1
+    return line[:end]
+
+
+def paint(figure: Figure, lines: Sequence[Line], left: float, top: float, width: float) -> None:
+    """Draw the lines downwards from `top`; text that runs right to left starts at the right."""
+    backwards = _runs_left(piece.text for line in lines for piece in line)
+    for row, line in enumerate(lines):
+        base = top - LEADING * row - SIZE
+        at = left
+        for piece in line:
+            x = 2 * left + width - at - piece.width if backwards else at
+            _paint_piece(figure, piece, x, base)
+            at += piece.width
+
+
+def _runs_left(texts: Iterable[str]) -> bool:
+    kinds = (unicodedata.bidirectional(c) for text in texts for c in text)
+    return next((kind in ("R", "AL") for kind in kinds if kind in ("L", "R", "AL")), False)
+
+
+def _paint_piece(figure: Figure, piece: Piece, x: float, base: float) -> None:
+    points = Affine2D().scale(1 / 72) + figure.dpi_scale_trans
+    if abs(piece.strength) > 0.03:
+        chip = Rectangle((x, base - 3), piece.width, SIZE + 4, transform=points, linewidth=0)
+        chip.set_facecolor(tuple(part / 255 for part in blend(WHITE, piece.strength * 0.75)))
+        figure.add_artist(chip)
+    if not piece.is_space:
+        figure.add_artist(
+            Text(
+                x,
+                base,
+                piece.text,
+                fontproperties=FontProperties(family=families(), size=SIZE),
+                parse_math=False,
+                transform=points,
+            )
+        )
+
+
+def colour(strength: float) -> str:
+    """The full colour of a side, as matplotlib takes it."""
+    return "#{:02x}{:02x}{:02x}".format(*(FOR if strength > 0 else AGAINST))

@@ -1,0 +1,90 @@
+"""The text cut into stretches, each with the players that cover it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from piste.explanation import Explanation, FloatArray
+from piste.render.clean import shorten
+
+CONTEXT = 6  # segments kept on either side of a strong one; half of them are the spaces between
+LONGEST = 300  # characters of one segment in an excerpt
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A stretch of the text and the indices of the players on it (none, one, or several bytes)."""
+
+    text: str
+    players: tuple[int, ...] = ()
+
+
+ELISION = Segment(" […] ")
+
+
+def segments(explanation: Explanation) -> list[Segment]:
+    """Stretches in reading order. Joined, they are the text: nothing twice, nothing missing."""
+    text = explanation.text
+    starts, ends = _edges(explanation)
+    cuts = sorted({0, len(text), *starts, *ends})
+    active: set[int] = set()
+    found = []
+    for start, end in zip(cuts, cuts[1:], strict=False):
+        active.difference_update(ends.get(start, ()))
+        active.update(starts.get(start, ()))
+        found.append(Segment(text[start:end], tuple(sorted(active))))
+    return found
+
+
+def _edges(explanation: Explanation) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
+    starts: dict[int, list[int]] = {}
+    ends: dict[int, list[int]] = {}
+    size = len(explanation.text)
+    for index, player in enumerate(explanation.players):
+        start, end = max(player.start, 0), min(player.end, size)
+        if start < end:  # a player without characters has no place in the text
+            starts.setdefault(start, []).append(index)
+            ends.setdefault(end, []).append(index)
+    return starts, ends
+
+
+def lead(segment: Segment, shades: FloatArray) -> int | None:
+    """The player that colours the segment: the strongest on it."""
+    return max(segment.players, key=lambda index: abs(shades[index]), default=None)
+
+
+def shade(segment: Segment, shades: FloatArray) -> float:
+    """The strength of the segment's leading player, 0 between players."""
+    index = lead(segment, shades)
+    return 0.0 if index is None else float(shades[index])
+
+
+def excerpt(parts: Sequence[Segment], shades: FloatArray, limit: int) -> list[Segment]:
+    """All parts if they hold at most `limit` characters, else those around the strongest."""
+    if sum(len(part.text) for part in parts) <= limit:
+        return list(parts)
+    short = [Segment(shorten(part.text, LONGEST), part.players) for part in parts]
+    return _with_elisions(short, _around_strongest(short, shades, limit))
+
+
+def _around_strongest(parts: Sequence[Segment], shades: FloatArray, limit: int) -> set[int]:
+    order = sorted(range(len(parts)), key=lambda index: -abs(shade(parts[index], shades)))
+    kept: set[int] = set()
+    size = 0
+    for centre in order:
+        window = range(max(centre - CONTEXT, 0), min(centre + CONTEXT + 1, len(parts)))
+        new = set(window) - kept if kept else {centre}
+        size += sum(len(parts[index].text) for index in new)
+        if kept and size > limit:
+            break
+        kept |= new
+    return kept
+
+
+def _with_elisions(parts: Sequence[Segment], kept: set[int]) -> list[Segment]:
+    found: list[Segment] = []
+    for index, part in enumerate(parts):
+        if index in kept:
+            found.append(part)
+        elif not found or found[-1] is not ELISION:
+            found.append(ELISION)
+    return found

@@ -1,0 +1,29 @@
+"""How strong a score is, and which colour says so. Blue and orange hold for the colour-blind."""
+
+import numpy as np
+
+from piste.explanation import Explanation, FloatArray
+
+RGB = tuple[int, int, int]
+
+FOR: RGB = (31, 119, 214)
+AGAINST: RGB = (222, 104, 0)
+WEIGHTS = frozenset({"importance"})  # scores that are weights: they speak neither for nor against
+
+
+def strengths(explanation: Explanation, name: str | None = None) -> FloatArray:
+    """Scores scaled to -1 .. 1 (weights: 0 .. 1); a score that is no number counts as 0."""
+    name = name or explanation.primary
+    scores = np.nan_to_num(explanation.scores[name], nan=0.0, posinf=0.0, neginf=0.0)
+    if name in WEIGHTS and scores.size:
+        scores = scores - scores.min()
+    top = np.abs(scores).max(initial=0.0)
+    return scores / top if top > 0 else np.zeros_like(scores)
+
+
+def blend(ground: RGB, strength: float) -> RGB:
+    """From `ground` towards blue (for) or orange (against), by the strength."""
+    hue = FOR if strength > 0 else AGAINST
+    part = min(abs(strength), 1.0)
+    red, green, blue = (round(a + (b - a) * part) for a, b in zip(ground, hue, strict=True))
+    return red, green, blue

@@ -1,0 +1,136 @@
+"""The explanation in a terminal, and as plain text."""
+
+import io
+import re
+
+from rich.color import Color
+from rich.console import Console
+from rich.padding import Padding
+from rich.style import Style
+from rich.table import Table
+from rich.text import Text
+
+from piste.explanation import Explanation, Row
+from piste.render import words
+from piste.render.clean import one_line, visible
+from piste.render.segments import excerpt, segments, shade
+from piste.render.shades import AGAINST, FOR, RGB, blend, strengths
+
+WIDTH = 100
+SHOWN = 10  # rows of the table
+CHARACTERS = 1400  # of the text, about 200 words
+FAINT = 0.06  # weaker scores are not coloured
+WEAK = 0.2  # weaker scores colour the letters only: a grey box would say nothing
+HALF_BAR = 7
+# Between black and white, so that strength reads as saturation on dark and light terminals alike.
+GROUND: RGB = (112, 112, 112)
+
+
+def show(explanation: Explanation, console: Console | None = None) -> None:
+    """Print the explanation to the terminal, or to the given console."""
+    console = console or Console()
+    console.print(_headline(explanation))
+    console.print(Padding(_highlighted(explanation), (1, 2)))
+    console.print(_table(explanation))
+    console.print(Padding(_legend(explanation, console.color_system is not None), (1, 2)))
+    console.print(_trust(explanation))
+
+
+def as_text(explanation: Explanation) -> str:
+    """The same as plain text, without colours or escape codes."""
+    stream = io.StringIO()
+    console = Console(
+        file=stream, width=WIDTH, color_system=None, force_terminal=False, legacy_windows=False
+    )
+    show(explanation, console)
+    return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()).strip("\n")
+
+
+def _plain(text: str, style: str | Style = "") -> Text:
+    """The one gate to the console: no markup is read, no control character passes."""
+    return Text(visible(text), style=style)
+
+
+def _headline(explanation: Explanation) -> Text:
+    target = explanation.target
+    line = _plain(words.decision(target), "bold")
+    others = words.alternatives(target)
+    return line.append_text(_plain(f" ({others})" if others else "", "dim"))
+
+
+def _highlighted(explanation: Explanation) -> Text:
+    shades = strengths(explanation)
+    text = Text()
+    for part in excerpt(segments(explanation), shades, CHARACTERS):
+        calm = re.sub(r"\n{3,}", "\n\n", visible(part.text))
+        text.append_text(_plain(calm, _style(shade(part, shades))))
+    return text
+
+
+def _style(strength: float) -> Style:
+    if abs(strength) < FAINT:
+        return Style.null()
+    if abs(strength) < WEAK:
+        return Style(color=Color.from_rgb(*(FOR if strength > 0 else AGAINST)))
+    ground = Color.from_rgb(*blend(GROUND, strength))
+    return Style(color=Color.from_rgb(255, 255, 255), bgcolor=ground, bold=abs(strength) > 0.5)
+
+
+def _table(explanation: Explanation) -> Table:
+    rows = explanation.top(SHOWN)
+    repeated = any(row.occurrences > 1 for row in rows)
+    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0), pad_edge=False)
+    table.add_column(_plain(f"  {explanation.unit}"), max_width=34)
+    if repeated:
+        table.add_column("times", justify="right")
+    for name in explanation.scores:
+        table.add_column(_plain(name), justify="right", no_wrap=True)
+    table.add_column(Text(f"{'against':>{HALF_BAR}}│{'for':<{HALF_BAR}}"), no_wrap=True)
+    top = max((abs(row.scores[explanation.primary]) for row in rows), default=0.0)
+    for row in rows:
+        table.add_row(*_cells(row, repeated), _bar(row.scores[explanation.primary], top))
+    return table
+
+
+def _cells(row: Row, repeated: bool) -> list[Text]:
+    name = _plain(f"  {one_line(row.player.text, 32)}")
+    times = [_plain(f"{row.occurrences}×" if row.occurrences > 1 else "")] if repeated else []
+    return [name, *times, *(_plain(words.signed(score)) for score in row.scores.values())]
+
+
+def _bar(score: float, top: float) -> Text:
+    share = abs(score) / top if top > 0 else 0.0
+    blocks = "█" * round(share * HALF_BAR) or ("▏" if score > 0 else "▕" if score < 0 else "")
+    left, right = ("", blocks) if score > 0 else (blocks, "")
+    return Text.assemble(
+        (f"{left:>{HALF_BAR}}", Style(color=Color.from_rgb(*AGAINST))),
+        ("│", "dim"),
+        (f"{right:<{HALF_BAR}}", Style(color=Color.from_rgb(*FOR))),
+    )
+
+
+def _legend(explanation: Explanation, coloured: bool) -> Table:
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    if coloured:
+        grid.add_row(_plain("colours", "bold"), _colour_key(explanation))
+    for name, meaning in words.meanings(explanation).items():
+        grid.add_row(_plain(name, "bold"), _plain(f"{meaning}."))
+    return grid
+
+
+def _colour_key(explanation: Explanation) -> Text:
+    key = Text.assemble((" for ", _style(1.0)), " ", (" against ", _style(-1.0)))
+    return key.append_text(_plain(f" {one_line(explanation.target.label)}"))
+
+
+def _trust(explanation: Explanation) -> Table:
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    for statement in words.statements(explanation):
+        if statement.warning:
+            grid.add_row(Text("!", "bold"), _plain(f"Warning: {statement.text}", "bold"))
+        else:
+            grid.add_row(Text("·"), _plain(statement.text))
+    grid.add_row(Text("·"), _plain(f"Cost: {words.cost(explanation)}.", "dim"))
+    made = f"Made by {explanation.method} with seed {explanation.seed} from {explanation.model}."
+    grid.add_row(Text("·"), _plain(made, "dim"))
+    return grid

@@ -1,0 +1,183 @@
+"""What an explanation says, in plain sentences; the same ones in every rendering."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from piste.explanation import Agreement, Explanation, Fidelity, Target
+from piste.render.clean import one_line
+
+LOW = 0.5  # an R² below it earns a warning
+_RATINGS = ((0.9, "very good"), (0.75, "good"), (LOW, "fair"), (-math.inf, "poor"))
+_KINDS = {
+    "short": ("new short sequence", "new short sequences"),
+    "deletions": ("new shortened copy of the text", "new shortened copies of the text"),
+}
+_MEANINGS = {
+    "value": "the effect of the {unit} alone on the {scale}. Above 0 it speaks for {label}, "
+    "below 0 against",
+    "importance": "how much the {unit} weighs against the other {unit}s. 0 is the average, "
+    "+1 is 2.7 times the weight",
+    "lin": "value times weight (value × e^importance)",
+    "removal": "how far the {scale} should fall if this occurrence is removed",
+    "shapley": "the fair share of the {unit} in the {scale}, over all orders of adding {unit}s",
+}
+_OTHER = "a score of the method {method}. Above 0 it speaks for {label}, below 0 against"
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A sentence about the explanation, and whether it is a warning."""
+
+    text: str
+    warning: bool = False
+
+
+def signed(number: float) -> str:
+    """A score with its sign, short: +0.42, −3.10, 0, +1.2e5."""
+    if not math.isfinite(number):
+        return "–"
+    if number == 0:
+        return "0"
+    if 0.005 <= abs(number) < 10_000:
+        return f"{number:+.2f}".replace("-", "−")
+    digits, power = f"{number:+.1e}".split("e")
+    return f"{digits}e{int(power)}".replace("-", "−")
+
+
+def percent(share: float) -> str:
+    """A share as a percentage that never claims certainty."""
+    if share > 0.9995:
+        return "over 99.9 %"
+    if 0 <= share < 0.0005:
+        return "under 0.1 %"
+    return f"{share:.1%}".replace("%", " %") if not 0.1 <= share < 0.99 else f"{share * 100:.0f} %"
+
+
+def score_of(target: Target) -> str:
+    """The model's score, on one line: "log-odds +3.90"."""
+    return f"{target.scale} {signed(target.score)}"
+
+
+def decision(target: Target) -> str:
+    """The explained answer: "positive, probability 98 %, log-odds +3.90"."""
+    label = one_line(target.label)
+    if target.probability is None:
+        return f"{label}, {score_of(target)}"
+    return f"{label}, probability {percent(target.probability)}, {score_of(target)}"
+
+
+def alternatives(target: Target) -> str:
+    """Which labels the model chooses from, or nothing where there is only one."""
+    others = [one_line(label) for label in target.labels if label != target.label]
+    if not others:
+        return ""
+    if len(others) > 6:
+        return f"one of {len(target.labels)} labels"
+    return f"other label{'s' if len(others) > 1 else ''}: {', '.join(others)}"
+
+
+def rating(r2: float | None) -> str:
+    """One word for an R²."""
+    if r2 is None:
+        return "unknown"
+    return next(word for least, word in _RATINGS if r2 >= least)
+
+
+def statements(explanation: Explanation) -> list[Statement]:
+    """How far to trust the explanation: fidelity, the whole text, special tokens, the fit, notes."""
+    found = [*_fidelity(explanation.fidelity, explanation.target.scale)]
+    if explanation.surrogate_score is not None:
+        found.append(_whole_text(explanation.surrogate_score, explanation.target))
+    if explanation.frame_share is not None:
+        share = percent(explanation.frame_share)
+        found.append(Statement(f"{share} of the attention goes to the model's special tokens."))
+    if explanation.fit is not None and not explanation.fit.converged:
+        steps = explanation.fit.iterations
+        text = f"The fit had not settled after {steps:,} steps; the scores may be off."
+        found.append(Statement(text, warning=True))
+    return [*found, *(Statement(note) for note in explanation.notes)]
+
+
+def headline(explanation: Explanation) -> str:
+    """The fidelity in one short line, for where there is room for no more."""
+    if explanation.fidelity is None:
+        return "Agreement with the model: not measured"
+    r2, rmse = explanation.fidelity.r2, explanation.fidelity.rmse
+    figure = "" if r2 is None else f"R² {_r2(r2)}, "
+    return f"Agreement with the model: {rating(r2)} ({figure}typical error {rmse:.2g})"
+
+
+def _fidelity(fidelity: Fidelity | None, scale: str) -> list[Statement]:
+    if fidelity is None:
+        return [Statement("How well the explanation agrees with the model was not measured.")]
+    first, *rest = [_agreement(kind, check, scale) for kind, check in fidelity.checks.items()]
+    found = [Statement(f"Agreement with the model: {rating(fidelity.r2)}. {first}")]
+    if fidelity.r2 is not None and fidelity.r2 < LOW:
+        text = "The explanation misses much of what the model does here; do not rely on it alone."
+        found.append(Statement(text, warning=True))
+    return [*found, *map(Statement, rest)]
+
+
+def _agreement(kind: str, check: Agreement, scale: str) -> str:
+    one, many = _KINDS.get(kind, (f"new sequence ({kind})", f"new sequences ({kind})"))
+    where = f"On {check.samples:,} {one if check.samples == 1 else many}"
+    if check.r2 is None:
+        return (
+            f"{where} the model's {scale} hardly changes, so there is no R²; "
+            f"the typical error is {check.rmse:.2g}."
+        )
+    return (
+        f"{where} the explanation predicts the model's {scale} "
+        f"with R² {_r2(check.r2)} (typical error {check.rmse:.2g})."
+    )
+
+
+def _r2(r2: float) -> str:
+    # Rounded down, so that 0.998 never reads as perfect and 0.499 never as fair.
+    return f"{math.floor(r2 * 100) / 100:.2f}".replace("-", "−")
+
+
+def _whole_text(surrogate: float, target: Target) -> Statement:
+    return Statement(
+        f"For the whole text the explanation says {signed(surrogate)}, "
+        f"the model {signed(target.score)}."
+    )
+
+
+def cost(explanation: Explanation) -> str:
+    """What the explanation cost: "412 sequences, 2,310 tokens, 0.4 s"."""
+    spent = explanation.cost
+    seconds = spent.query_seconds + spent.fit_seconds
+    return f"{spent.forwards:,} sequences, {spent.tokens:,} tokens, {seconds:.1f} s"
+
+
+def meanings(explanation: Explanation) -> dict[str, str]:
+    """What each score means, by name."""
+    words = {
+        "unit": explanation.unit,
+        "scale": explanation.target.scale,
+        "label": f"“{one_line(explanation.target.label)}”",
+        "method": explanation.method,
+    }
+    found = {n: _MEANINGS.get(n, _OTHER).format(**words) for n in explanation.scores}
+    found[explanation.primary] += "; it ranks and colours"
+    return found
+
+
+def facts(explanation: Explanation) -> dict[str, str]:
+    """Where the explanation comes from: enough to make it again."""
+    return {
+        "Model": explanation.model,
+        "Method": explanation.method,
+        "Settings": _pairs(explanation.settings) or "none",
+        "Unit": explanation.unit,
+        "Seed": str(explanation.seed),
+        "Cost": cost(explanation),
+        "Versions": _pairs(explanation.versions) or "not recorded",
+    }
+
+
+def _pairs(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in values.items())

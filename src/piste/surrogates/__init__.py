@@ -1,0 +1,1 @@
+"""Simple models fitted to a classifier's answers."""

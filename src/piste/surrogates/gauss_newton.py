@@ -1,0 +1,202 @@
+"""The default fit: values by linear least squares, importances by damped Gauss-Newton.
+
+Given the importances s, F is linear in the values, with one matrix A (the attention) for all
+outputs; the Jacobian with respect to s_j is alpha_j (v_j - F). Eliminating the values leaves a
+system in s alone (variable projection), small and dense, built from sparse rows.
+
+1. Standardise the margins, so that the priors mean the same for every model.
+2. Solve the values for the current importances, with a ridge r towards the mean.
+3. Step: (D'D - D'A (A'A + r)^-1 A'D + prior + damping) step = D'residual - prior * s.
+4. Keep the step if the penalised loss falls, else raise the damping; until it stops falling.
+5. Estimate the noise from the residuals; the priors weigh as much as the noise says. Repeat
+   from 2 with the new weights until the noise settles: exact answers are hardly pulled at all,
+   noisy ones as far as they deserve.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg, sparse
+
+from piste.explanation import FitReport, FloatArray
+from piste.surrogates.slalom import Frame, SlalomModel
+
+DENSE = 0.1  # density above which BLAS beats sparse products
+LONGEST_STEP = 2.0  # of an importance, per iteration
+FIRST_NOISE, LEAST_NOISE = 0.05, 1e-6  # variances, in units of the margins' variance
+ROUNDS = 6  # of noise estimates, at most
+
+
+@dataclass(frozen=True)
+class Prior:
+    """Gaussian widths: of values in standard deviations of the margins, of importances as is."""
+
+    value: float = 2.0
+    importance: float = 1.0
+
+
+@dataclass(frozen=True)
+class _State:
+    """Everything that follows from one set of importances."""
+
+    importances: FloatArray  # [players]
+    attention: sparse.csr_array  # [rows, players (+ frame)]
+    values: FloatArray  # [players (+ frame), outputs]
+    residual: FloatArray  # [rows, outputs]
+    factor: tuple[FloatArray, bool]  # Cholesky of A'A + ridge
+    loss: float  # penalised
+
+
+def fit_gauss_newton(
+    counts: sparse.csr_array,
+    margins: FloatArray,
+    *,
+    frame: bool = False,
+    prior: Prior = Prior(),
+    iterations: int = 50,
+    tolerance: float = 1e-5,
+) -> tuple[SlalomModel, FitReport]:
+    """Fit counts [rows, players] to margins [rows, outputs]; gauge: the frame's importance is 0."""
+    mean, scale = margins.mean(axis=0), float(margins.std())
+    if scale <= 1e-12 * max(1.0, float(np.abs(mean).max())):
+        return _constant(counts.shape[1], mean, frame), FitReport(True, 0, 0.0)
+    problem = _Problem(counts, (margins - mean) / scale, frame, prior)
+    state, converged, used = _settle(problem, iterations, tolerance)
+    model = problem.model(state).affine(scale, mean)
+    loss = float(np.mean(state.residual**2)) * scale**2
+    return model, FitReport(converged, used, loss)
+
+
+def _constant(players: int, mean: FloatArray, frame: bool) -> SlalomModel:
+    """The model's answers do not vary: every value is that answer, no importance is known."""
+    always = Frame(mean, 0.0) if frame else None
+    return SlalomModel(np.tile(mean, (players, 1)), np.zeros(players), always)
+
+
+def _settle(problem: "_Problem", iterations: int, tolerance: float) -> tuple[_State, bool, int]:
+    """Descend and re-estimate the noise, in turn."""
+    state, used, noise = problem.solve(np.zeros(problem.players)), 0, FIRST_NOISE
+    for _ in range(ROUNDS):
+        problem.assume(noise)
+        state, converged, steps = _descend(problem, state.importances, iterations, tolerance)
+        used += steps
+        before, noise = noise, problem.noise(state)
+        if abs(noise - before) <= 0.1 * before:
+            break
+    return state, converged, used
+
+
+def _descend(
+    problem: "_Problem", start: FloatArray, iterations: int, tolerance: float
+) -> tuple[_State, bool, int]:
+    state = problem.solve(start)
+    damping = 1e-3
+    for iteration in range(1, iterations + 1):
+        curvature, slope = problem.normal_equations(state)
+        while damping < 1e12:
+            trial = problem.solve(state.importances + _step(curvature, slope, damping))
+            if trial.loss < state.loss:
+                break
+            damping *= 10
+        else:
+            return state, True, iteration  # no direction leads down: a minimum to rounding
+        gained = state.loss - trial.loss
+        state, damping = trial, max(damping / 10, 1e-9)
+        if gained <= tolerance * state.loss:
+            return state, True, iteration
+    return state, False, iterations
+
+
+def _step(curvature: FloatArray, slope: FloatArray, damping: float) -> FloatArray:
+    damped = curvature + damping * np.diag(np.diag(curvature) + 1e-9)
+    step = linalg.solve(damped, slope, assume_a="pos", check_finite=False)
+    longest = np.abs(step).max(initial=0.0)
+    return np.asarray(step * min(1.0, LONGEST_STEP / max(longest, 1e-300)))
+
+
+class _Problem:
+    """The data of one fit, and the linear algebra on it."""
+
+    def __init__(
+        self, counts: sparse.csr_array, margins: FloatArray, frame: bool, prior: Prior
+    ) -> None:
+        self.players = counts.shape[1]
+        self.margins = margins
+        self.frame = frame
+        self.prior = prior
+        self.counts = _with_frame(counts) if frame else counts
+        self.row = np.repeat(np.arange(counts.shape[0]), np.diff(self.counts.indptr))
+        self.assume(FIRST_NOISE)
+
+    def assume(self, noise: float) -> None:
+        """Weigh the priors against this noise variance."""
+        self.ridge = noise / self.prior.value**2
+        # Importances are pulled towards their mean; the mean itself only as far as to fix it.
+        centre = np.eye(self.players) - (1 - 1e-3) / self.players
+        self.pull = noise / self.prior.importance**2 * centre
+
+    def noise(self, state: _State) -> float:
+        """The residual variance, by the degrees of freedom that the fit left."""
+        curvature, _ = self.normal_equations(state)
+        gram = linalg.cho_solve(state.factor, np.eye(len(state.values)), check_finite=False)
+        outputs = self.margins.shape[1]
+        freedom = (len(gram) - self.ridge * np.trace(gram)) * outputs
+        freedom += self.players - np.sum(linalg.pinvh(curvature) * self.pull)
+        spare = max(self.margins.size - freedom, 0.1 * self.margins.size)
+        return max(LEAST_NOISE, float(np.sum(state.residual**2) / spare))
+
+    def solve(self, importances: FloatArray) -> _State:
+        attention = self._attention(importances)
+        gram = _product(attention, attention)
+        gram[np.diag_indices_from(gram)] += self.ridge
+        factor = linalg.cho_factor(gram, check_finite=False)
+        values = linalg.cho_solve(factor, attention.T @ self.margins, check_finite=False)
+        residual = self.margins - attention @ values
+        penalty = self.ridge * np.sum(values**2) + importances @ self.pull @ importances
+        loss = float(np.sum(residual**2) + penalty)
+        return _State(importances, attention, values, residual, factor, loss)
+
+    def normal_equations(self, state: _State) -> tuple[FloatArray, FloatArray]:
+        """Curvature [players, players] and slope [players] in the importances alone."""
+        curvature = self.pull.copy()
+        slope = -self.pull @ state.importances
+        fitted = self.margins - state.residual
+        for output in range(self.margins.shape[1]):
+            jacobian = self._jacobian(state, output, fitted[:, output])
+            mixed = _product(state.attention, jacobian)
+            solved = linalg.cho_solve(state.factor, mixed, check_finite=False)
+            curvature += _product(jacobian, jacobian) - mixed.T @ solved
+            slope += jacobian.T @ state.residual[:, output]
+        return curvature, slope
+
+    def model(self, state: _State) -> SlalomModel:
+        frame = Frame(state.values[-1], 0.0) if self.frame else None
+        return SlalomModel(state.values[: self.players], state.importances, frame)
+
+    def _attention(self, importances: FloatArray) -> sparse.csr_array:
+        logs = np.append(importances, 0.0) if self.frame else importances
+        weights = self.counts.data * np.exp(logs - logs.max())[self.counts.indices]
+        totals = np.bincount(self.row, weights, minlength=self.counts.shape[0])
+        return self._like_counts(weights / totals[self.row])
+
+    def _jacobian(self, state: _State, output: int, fitted: FloatArray) -> sparse.csr_array:
+        """alpha_j (v_j - F) for one output: [rows, players], the frame's column left out."""
+        gap = state.values[self.counts.indices, output] - fitted[self.row]
+        full = self._like_counts(state.attention.data * gap)
+        return full[:, : self.players] if self.frame else full
+
+    def _like_counts(self, data: FloatArray) -> sparse.csr_array:
+        pattern = (data, self.counts.indices, self.counts.indptr)
+        return sparse.csr_array(pattern, shape=self.counts.shape)
+
+
+def _with_frame(counts: sparse.csr_array) -> sparse.csr_array:
+    ones = sparse.csr_array(np.ones((counts.shape[0], 1)))
+    return sparse.csr_array(sparse.hstack([counts, ones], format="csr"))
+
+
+def _product(left: sparse.csr_array, right: sparse.csr_array) -> FloatArray:
+    """left' right as a dense matrix, by whichever algebra is faster."""
+    if left.nnz > DENSE * left.shape[0] * left.shape[1]:
+        return np.asarray(left.toarray().T @ right.toarray())
+    return np.asarray((left.T @ right).toarray())

@@ -1,0 +1,160 @@
+"""SLALOM: every player has a value and an importance; a sequence is their softmax mean.
+
+    alpha_i = n_i exp(s_i) / sum_j n_j exp(s_j)        F = sum_i alpha_i v_i
+
+with n_i the times player i occurs. A model that reads special tokens around every text has one
+more, always-present player, the *frame*. Importances are shared by all outputs (C of them), each
+of which has values of its own. After "Attention Mechanisms Don't Learn Additive Models"
+(arXiv 2405.13536); the frame player is an addition.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+
+from piste.explanation import FloatArray
+from piste.ragged import IntArray, Ragged
+
+EXACT_SHAPLEY = 12  # players: 4,096 coalitions
+PERMUTATION_STEPS = 200_000  # length of all sampled permutations together
+
+
+def count_matrix(rows: Ragged, groups: IntArray, size: int) -> sparse.csr_array:
+    """How often each group occurs in each row of players: counts [rows, groups], sparse."""
+    ones = np.ones(len(rows.values))
+    counts = sparse.csr_array((ones, groups[rows.values], rows.starts), shape=(len(rows), size))
+    counts.sum_duplicates()
+    return counts
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The always-present player's parameters."""
+
+    value: FloatArray  # [outputs]
+    importance: float
+
+
+@dataclass(frozen=True)
+class SlalomModel:
+    """The surrogate's parameters, for players and, where there is one, the frame."""
+
+    values: FloatArray  # [players, outputs]
+    importances: FloatArray  # [players]
+    frame: Frame | None = None
+
+    def predict(self, counts: sparse.csr_array) -> FloatArray:
+        """F of each row of counts [rows, players] -> [rows, outputs]."""
+        weights, frame_weight = self._weights()
+        total = counts @ weights + frame_weight
+        summed = counts @ (weights[:, None] * self.values)
+        if self.frame is not None:
+            summed = summed + frame_weight * self.frame.value
+        return np.asarray(summed / total[:, None])
+
+    def attention(self, counts: FloatArray) -> tuple[FloatArray, float]:
+        """The share of one occurrence of each player in a sequence [players], and the frame's."""
+        weights, frame_weight = self._weights()
+        total = counts @ weights + frame_weight
+        return weights / total, float(frame_weight / total)
+
+    def normalised(self, gamma: float = 0.0) -> SlalomModel:
+        """The same model with importances that sum to `gamma` (they are free up to a shift)."""
+        shift = (gamma - self.importances.sum()) / len(self.importances)
+        frame = self.frame and replace(self.frame, importance=self.frame.importance + shift)
+        return SlalomModel(self.values, self.importances + shift, frame)
+
+    def affine(self, scale: float, offset: FloatArray) -> SlalomModel:
+        """The model of scale * F + offset: again a SLALOM, with the same importances."""
+        frame = self.frame and replace(self.frame, value=scale * self.frame.value + offset)
+        return SlalomModel(scale * self.values + offset, self.importances, frame)
+
+    def _weights(self) -> tuple[FloatArray, float]:
+        """exp(importances) and the frame's, divided by the largest so that nothing overflows."""
+        top = self.importances.max()
+        if self.frame is not None:
+            top = max(top, self.frame.importance)
+        frame_weight = 0.0 if self.frame is None else float(np.exp(self.frame.importance - top))
+        return np.exp(self.importances - top), frame_weight
+
+
+def slalom_scores(
+    model: SlalomModel, groups: IntArray, rng: np.random.Generator
+) -> dict[str, FloatArray]:
+    """Scores of every player (an occurrence of a group) of the text, for the first output.
+
+    value, importance: the parameters. lin: value * exp(importance). removal: F - F without this
+    occurrence. shapley: of the game S -> F(S) on occurrences, where F of no word at all is the
+    frame's value, and 0 (undecided) without a frame.
+    """
+    value, importance = model.values[groups, 0], model.importances[groups]
+    counts = np.bincount(groups, minlength=len(model.importances)).astype(np.float64)
+    share, frame_share = model.attention(counts)
+    empty = 0.0 if model.frame is None else float(model.frame.value[0])
+    whole = float(counts * share @ model.values[:, 0]) + frame_share * empty
+    return {
+        "value": value,
+        "importance": importance,
+        "lin": value * np.exp(importance),
+        "removal": _removal(value, share[groups], whole, empty),
+        "shapley": _shapley(value, share[groups], frame_share, empty, groups, rng),
+    }
+
+
+def _removal(value: FloatArray, share: FloatArray, whole: float, empty: float) -> FloatArray:
+    if len(value) == 1 and share[0] == 1:
+        return np.array([whole - empty])  # nothing is left but the convention
+    # The rest's share is summed, not 1 - share, which loses all digits for a dominant player.
+    rest = np.maximum(share.sum() - share + (1 - share.sum()), 1e-300)
+    return np.asarray(share * (value - whole) / rest)
+
+
+def _shapley(
+    value: FloatArray,
+    share: FloatArray,
+    frame_share: float,
+    empty: float,
+    groups: IntArray,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Shapley values of the weighted mean; no model call is needed."""
+    if len(value) <= EXACT_SHAPLEY:
+        return _exact_shapley(value, share, frame_share, empty)
+    pairs = max(2, PERMUTATION_STEPS // (2 * len(value)))
+    order = rng.permuted(np.tile(np.arange(len(value)), (pairs, 1)), axis=1)
+    total = np.zeros(len(value))
+    for path in (order, order[:, ::-1]):  # permutations and their reverses: less variance
+        gains = _gains(value[path], share[path], frame_share, empty)
+        total += np.bincount(path.reshape(-1), gains.reshape(-1))
+    # Players of one group are interchangeable: their mean is the better estimate of each.
+    mean = np.bincount(groups, total) / np.bincount(groups)
+    return np.asarray(mean[groups] / (2 * pairs))
+
+
+def _gains(value: FloatArray, share: FloatArray, frame_share: float, empty: float) -> FloatArray:
+    """What each player adds to F when the players enter in the order of each row."""
+    weight = frame_share + np.cumsum(share, axis=1)
+    summed = frame_share * empty + np.cumsum(share * value, axis=1)
+    return np.diff(summed / weight, prepend=empty, axis=1)
+
+
+def _exact_shapley(
+    value: FloatArray, share: FloatArray, frame_share: float, empty: float
+) -> FloatArray:
+    players = len(value)
+    member = (np.arange(2**players)[:, None] >> np.arange(players)) & 1  # [coalitions, players]
+    weight = frame_share + member @ share
+    game = np.full(2**players, empty)
+    game[1:] = (frame_share * empty + member[1:] @ (share * value)) / weight[1:]
+    sizes = member.sum(axis=1)
+    factorial = np.cumprod([1.0, *range(1, players + 1)])
+    result = np.zeros(players)
+    for player in range(players):
+        without = np.flatnonzero(member[:, player] == 0)
+        odds = factorial[sizes[without]] * factorial[players - sizes[without] - 1]
+        gain = game[without + (1 << player)] - game[without]
+        result[player] = odds @ gain / factorial[players]
+    return result

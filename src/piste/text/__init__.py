@@ -1,0 +1,1 @@
+"""Text into players: the units that get a score."""

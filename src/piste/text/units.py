@@ -1,0 +1,103 @@
+"""Where the words and sentences of a text are. Decided by the text alone, not by a tokenizer."""
+
+import re
+import unicodedata
+from collections.abc import Callable
+
+from piste.text.encoding import Span
+
+JOINERS = frozenset("'’‑-·_\u200c\u200d")  # inside a word when letters stand on both sides
+ZERO_WIDTH_JOINER = "\u200d"
+# Scripts written without spaces, whose characters each stand for themselves.
+CHARACTER_SCRIPTS = ((0x3040, 0x30FF), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF),
+                     (0x20000, 0x323AF))  # fmt: skip
+ABBREVIATIONS = frozenset(
+    ["mr", "mrs", "ms", "dr", "prof", "sr", "jr", "st", "vs", "etc", "e.g", "i.e", "inc", "ltd"]
+    + ["co", "no", "vol", "fig", "approx", "dept", "est"]
+)
+SENTENCE_END = re.compile(r"[.!?…。！？؟।]+[\"'”’)\]]*(?=\s|$)|[。！？]+|\n\s*\n")
+
+
+def word_spans(text: str) -> list[Span]:
+    """Words (with inner apostrophes and hyphens), and every other visible character by itself."""
+    spans: list[Span] = []
+    position = 0
+    while position < len(text):
+        end = _word_end(text, position)
+        if end > position:
+            spans.append((position, end))
+        position = max(end, position + 1)
+    return spans
+
+
+def sentence_spans(text: str) -> list[Span]:
+    """Sentences: up to closing punctuation, not after a known abbreviation or an initial."""
+    spans: list[Span] = []
+    start = 0
+    for match in SENTENCE_END.finditer(text):
+        if not _is_abbreviation(text, match.start(), match.group()):
+            spans += _stripped(text, start, match.end())
+            start = match.end()
+    return spans + _stripped(text, start, len(text))
+
+
+UNITS: dict[str, Callable[[str], list[Span]]] = {"word": word_spans, "sentence": sentence_spans}
+
+
+def is_character_script(character: str) -> bool:
+    """Whether words of this character's script are not separated by spaces."""
+    return any(low <= ord(character) <= high for low, high in CHARACTER_SCRIPTS)
+
+
+def is_word_character(character: str) -> bool:
+    return unicodedata.category(character)[0] in "LNM" or character == "_"
+
+
+def _word_end(text: str, start: int) -> int:
+    """The end of the unit that begins at `start`; `start` itself where none begins."""
+    if unicodedata.category(text[start])[0] in "ZC":  # separators and control characters
+        return start
+    if is_word_character(text[start]) and not is_character_script(text[start]):
+        return _letters_end(text, start)
+    return _marks_end(text, start + 1)
+
+
+def _letters_end(text: str, start: int) -> int:
+    end = start
+    while end < len(text):
+        joins = text[end] in JOINERS and _letter_at(text, end + 1) and _letter_at(text, end - 1)
+        if not (_letter_at(text, end) or joins):
+            break
+        end += 1
+    return end
+
+
+def _letter_at(text: str, index: int) -> bool:
+    if not 0 <= index < len(text):
+        return False
+    return is_word_character(text[index]) and not is_character_script(text[index])
+
+
+def _marks_end(text: str, end: int) -> int:
+    """Past what belongs to the symbol before `end`: accents, skin tones, joined emoji."""
+    while end < len(text):
+        if text[end] == ZERO_WIDTH_JOINER and end + 1 < len(text):
+            end += 2
+        elif unicodedata.category(text[end])[0] == "M" or 0x1F3FB <= ord(text[end]) <= 0x1F3FF:
+            end += 1
+        else:
+            break
+    return end
+
+
+def _is_abbreviation(text: str, end: int, mark: str) -> bool:
+    if mark != ".":
+        return False
+    word = re.split(r"[\s(\[\"“]", text[max(0, end - 20) : end])[-1].lower()
+    return word in ABBREVIATIONS or (len(word) == 1 and word.isalpha() and word != "i")
+
+
+def _stripped(text: str, start: int, end: int) -> list[Span]:
+    piece = text[start:end]
+    begin = start + len(piece) - len(piece.lstrip())
+    return [(begin, start + len(piece.rstrip()))] if piece.strip() else []

@@ -1,0 +1,132 @@
+"""Explanations made by hand, for the rendering tests."""
+
+import re
+from typing import Any
+
+import numpy as np
+
+from piste.explanation import (
+    Agreement,
+    Cost,
+    Explanation,
+    Fidelity,
+    FitReport,
+    Player,
+    Target,
+)
+
+REVIEW = (
+    "I went in expecting very little, and for the first twenty minutes the film seemed determined "
+    "to prove me right: a clumsy opening, a dull voice-over, and a hero who mumbles.\n\n"
+    "Then something wonderful happens. The second act is a superb, tender piece of writing, the "
+    "camera finally moves with purpose, and the two leads are simply brilliant together. Even the "
+    "score, which I found annoying at first, becomes moving. It is not a perfect film; the ending "
+    "drags and one subplot is a mess. But I left the cinema smiling, and I would happily see it "
+    "again. A warm, funny, beautiful surprise."
+)
+TASTE = {
+    "wonderful": 2.4,
+    "superb": 2.9,
+    "brilliant": 2.6,
+    "beautiful": 2.1,
+    "funny": 1.2,
+    "warm": 1.1,
+    "perfect": 1.7,
+    "moving": 1.0,
+    "happily": 1.3,
+    "tender": 0.9,
+    "surprise": 0.5,
+    "smiling": 0.8,
+    "clumsy": -2.0,
+    "dull": -2.6,
+    "mess": -2.3,
+    "annoying": -2.2,
+    "drags": -1.5,
+    "mumbles": -1.0,
+    "not": -1.1,
+    "little": -0.7,
+    "but": 0.4,
+}
+
+
+def words_of(text: str) -> list[tuple[int, int]]:
+    return [match.span() for match in re.finditer(r"[^\W_]+(?:[-'][^\W_]+)*", text)]
+
+
+def players_of(text: str, spans: list[tuple[int, int]]) -> tuple[Player, ...]:
+    groups: dict[str, int] = {}
+    found = []
+    for start, end in spans:
+        word = text[start:end].lower()
+        group = groups.setdefault(word, len(groups))
+        found.append(Player(text[start:end], start, end, (group + 5,), group))
+    return tuple(found)
+
+
+def slalom_scores(players: tuple[Player, ...], seed: int = 3) -> dict[str, np.ndarray]:
+    """Plausible scores: taste words pull, the rest is near 0; equal groups share a score."""
+    rng = np.random.default_rng(seed)
+    size = max((p.group for p in players), default=-1) + 1
+    value, importance = rng.normal(0, 0.25, size), rng.normal(-0.4, 0.5, size)
+    for player in players:
+        taste = TASTE.get(player.text.lower(), 0.0)
+        if taste:
+            value[player.group] = taste
+            importance[player.group] = 0.2 + 0.35 * abs(taste) + 0.2 * rng.normal()
+    importance -= importance.mean() if size else 0.0
+    index = [p.group for p in players]
+    v, s = value[index], importance[index]
+    share = np.exp(s) / max(np.exp(s).sum(), 1e-9)
+    return {
+        "value": v,
+        "importance": s,
+        "lin": v * np.exp(s),
+        "removal": v * share,
+        "shapley": v * share * 1.1,
+    }
+
+
+def sample(text: str = REVIEW, spans: list[tuple[int, int]] | None = None, **changes: Any) -> Explanation:
+    players = players_of(text, words_of(text) if spans is None else spans)
+    fields: dict[str, Any] = {
+        "text": text,
+        "players": players,
+        "scores": slalom_scores(players),
+        "primary": "lin",
+        "target": Target(1, "positive", "log-odds", 3.9, 0.9802, ("negative", "positive")),
+        "cost": Cost(412, 2310, 0.31, 0.09),
+        "method": "slalom",
+        "settings": {"budget": 400, "lengths": "short"},
+        "unit": "word",
+        "seed": 0,
+        "model": "piste-demo",
+        "versions": {"piste": "0.1.0", "numpy": "2.4.6"},
+        "fidelity": Fidelity(
+            {"short": Agreement(0.81, 0.5, 90), "deletions": Agreement(0.64, 0.7, 40)}
+        ),
+        "fit": FitReport(True, 12, 0.2),
+        "surrogate_score": 3.6,
+        "frame_share": 0.18,
+        "notes": ("The importance of 2 words could not be told apart from 0.",),
+    }
+    return Explanation(**(fields | changes))
+
+
+def weighted(**changes: Any) -> Explanation:
+    """An explanation of another method, with a single score of another name."""
+    base = sample()
+    return sample(
+        **{
+            "scores": {"weight": base.scores["lin"]},
+            "primary": "weight",
+            "method": "lime",
+            "surrogate_score": None,
+            "frame_share": None,
+            **changes,
+        }
+    )
+
+
+def many(count: int = 10_000) -> Explanation:
+    text = " ".join(f"word{i % (count // 2)}" for i in range(count))
+    return sample(text)
