@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -57,7 +58,7 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Fidelity:
-    """Held-out agreement by kind of sequence ("short", "deletions"); the first kind is the headline."""
+    """Held-out agreement by kind of sequence ("short", "deletions"); the first is the headline."""
 
     checks: Mapping[str, Agreement]
 
@@ -137,12 +138,15 @@ class Explanation:
         first_of_group: dict[int, int] = {}
         for index in order.tolist():
             first_of_group.setdefault(self.players[index].group, index)
-        return [self._row(index) for index in list(first_of_group.values())[:n]]
-
-    def _row(self, index: int) -> Row:
-        player = self.players[index]
-        occurrences = sum(other.group == player.group for other in self.players)
-        return Row(player, occurrences, {k: float(v[index]) for k, v in self.scores.items()})
+        times = Counter(player.group for player in self.players)
+        return [
+            Row(
+                self.players[index],
+                times[group],
+                {key: float(values[index]) for key, values in self.scores.items()},
+            )
+            for group, index in list(first_of_group.items())[:n]
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON; `from_dict` gives the same explanation back."""

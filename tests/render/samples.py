@@ -86,7 +86,9 @@ def slalom_scores(players: tuple[Player, ...], seed: int = 3) -> dict[str, np.nd
     }
 
 
-def sample(text: str = REVIEW, spans: list[tuple[int, int]] | None = None, **changes: Any) -> Explanation:
+def sample(
+    text: str = REVIEW, spans: list[tuple[int, int]] | None = None, **changes: Any
+) -> Explanation:
     players = players_of(text, words_of(text) if spans is None else spans)
     fields: dict[str, Any] = {
         "text": text,

@@ -60,6 +60,7 @@ class HuggingFaceClassifier:
             )
         ids, spans = encoded["input_ids"], encoded["offset_mapping"]
         body = np.flatnonzero(np.array(encoded["special_tokens_mask"]) == 0).tolist()
+        self._check_ids(ids)
         frame = _frame(ids, body)
         used = body[: max(0, self.limit - frame.size)]
         kept = tuple(ids[i] for i in used)
@@ -71,6 +72,14 @@ class HuggingFaceClassifier:
         with torch.inference_mode(), _evaluating(self.model), _last_token_is_last(self.model):
             logits = self.model(input_ids=inputs, attention_mask=torch.ones_like(inputs)).logits
         return np.asarray(logits.float().cpu().numpy(), dtype=np.float64)
+
+    def _check_ids(self, ids: list[int]) -> None:
+        known = self.model.get_input_embeddings().num_embeddings
+        if max(ids, default=0) >= known:
+            raise ModelError(
+                f"The tokenizer gives id {max(ids)}, but the model knows only {known} tokens.",
+                "They do not belong together: pass the tokenizer the model was trained with.",
+            )
 
     def show(self, ids: IntArray) -> str:
         return str(self.tokenizer.decode(ids.tolist()))
@@ -187,6 +196,12 @@ def _check_tokenizer(tokenizer: Any) -> None:
         raise ModelError(
             f"The tokenizer {type(tokenizer).__name__} cannot tell where its tokens stand.",
             "Use the fast tokenizer of this model (tokenizer.json).",
+        )
+    if len(tokenizer) <= len(set(tokenizer.all_special_ids)):
+        # transformers makes an empty tokenizer when it finds no files for one
+        raise ModelError(
+            f"The tokenizer of {tokenizer.name_or_path!r} knows no words.",
+            "Put the model's tokenizer.json beside its weights, or pass load(model, tokenizer).",
         )
 
 

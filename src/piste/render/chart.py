@@ -137,10 +137,10 @@ def _labels(marks: Sequence[Mark], frame: Box, count: int) -> list[Label]:
     strongest = marks[:count]
     points = [(mark.x, mark.y) for mark in marks]
     names = [one_line(mark.row.player.text, 22) for mark in strongest]
-    sizes = [(text_width(name), FONT + 2) for name in names]
+    sizes = [(text_width(name) + 4, FONT + 2) for name in names]
     boxes = place(points[:count], sizes, points, frame)
     return [
-        Label(mark.row, name, round(box.left, 2), round(box.high - 3.5, 2), _line(mark, box))
+        Label(mark.row, name, round(box.left + 2, 2), round(box.high - 3.5, 2), _line(mark, box))
         for mark, name, box in zip(strongest, names, boxes, strict=True)
         if box is not None
     ]

@@ -3,7 +3,13 @@
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _BIDI = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
 # Joiners U+200C and U+200D stay: emoji and Persian need them.
-_INVISIBLE = (0x200B, *range(0x2060, 0x2065), *range(0x206A, 0x2070), 0xFEFF, *range(0xFFF9, 0xFFFC))
+_INVISIBLE = (
+    0x200B,
+    *range(0x2060, 0x2065),
+    *range(0x206A, 0x2070),
+    0xFEFF,
+    *range(0xFFF9, 0xFFFC),
+)
 _TAGS = range(0xE0000, 0xE0080)
 _SURROGATES = range(0xD800, 0xE000)
 _KEPT = {ord("\n"), ord("\t")}
@@ -13,11 +19,12 @@ _SIGNS: dict[int, str] = {
     0x7F: "\N{SYMBOL FOR DELETE}",
     0x2028: "\N{SYMBOL FOR NEWLINE}",
     0x2029: "\N{SYMBOL FOR NEWLINE}",
-    **dict.fromkeys(
-        (*range(0x80, 0xA0), *_BIDI, *_INVISIBLE, *_TAGS, *_SURROGATES), _REPLACEMENT
-    ),
+    **dict.fromkeys((*range(0x80, 0xA0), *_BIDI, *_INVISIBLE, *_TAGS, *_SURROGATES), _REPLACEMENT),
 }
-_ONE_LINE = {ord("\n"): "\N{SYMBOL FOR LINE FEED}", ord("\t"): "\N{SYMBOL FOR HORIZONTAL TABULATION}"}
+_ONE_LINE = {
+    ord("\n"): "\N{SYMBOL FOR LINE FEED}",
+    ord("\t"): "\N{SYMBOL FOR HORIZONTAL TABULATION}",
+}
 
 
 def visible(text: str) -> str:

@@ -6,12 +6,13 @@ import math
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
-import matplotlib
 from matplotlib import style
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
 
 from piste.errors import FileError
 from piste.explanation import Explanation, Row
@@ -21,7 +22,7 @@ from piste.render.chart import BARS, is_scatter, spread
 from piste.render.clean import one_line, visible
 from piste.render.fonts import drawable, families
 from piste.render.paragraph import LEADING, SIZE, Line, Ruler, colour, paint, pieces, wrap
-from piste.render.placement import Box, place
+from piste.render.placement import Box, Point, place
 from piste.render.segments import excerpt, segments
 from piste.render.shades import strengths
 
@@ -30,11 +31,15 @@ MARGIN = 14.0
 HEAD = 34.0
 PLOT = 290.0
 AXES_LEFT, AXES_BELOW = 50.0, 62.0
+PLOT_WIDTH = WIDTH - AXES_LEFT - MARGIN
 CHARACTERS = 1100  # of the text
 POINTS = 400
 LABELS = 25
 LABEL_SIZE = 8.5
+LEADER = 8.0  # points from which on a label needs a line to its point
 DPI = 200
+HEADLINE = {"size": 13, "weight": "bold"}
+FOOTNOTE = {"size": 8.5, "color": "#555555"}
 # What a file would otherwise say about the moment it was made, by suffix.
 _METADATA: dict[str, dict[str, None]] = {
     ".png": {},
@@ -71,11 +76,12 @@ def _settings() -> Iterator[None]:
         "font.family": families(),
         "font.size": SIZE,
         "svg.hashsalt": "piste",
+        "text.hinting": "none",  # hinted letters are wider than measured
         "pdf.fonttype": 42,
         "axes.spines.top": False,
         "axes.spines.right": False,
     }
-    with matplotlib.rc_context(), style.context(["default", ours]):
+    with style.context(["default", ours]):
         yield
 
 
@@ -90,21 +96,15 @@ def _figure(explanation: Explanation) -> Figure:
     height = MARGIN + HEAD + LEADING * len(lines) + MARGIN + PLOT + AXES_BELOW
     figure = Figure(figsize=(WIDTH / 72, height / 72), dpi=100, facecolor="white")
     FigureCanvasAgg(figure)
-    _write(figure, words.decision(explanation.target), height - MARGIN - 12, size=13, weight="bold")
+    _write(figure, words.decision(explanation.target), height - MARGIN - 12, HEADLINE)
     paint(figure, lines, MARGIN, height - MARGIN - HEAD + 8, WIDTH - 2 * MARGIN)
-    axes = figure.add_axes(
-        (
-            AXES_LEFT / WIDTH,
-            AXES_BELOW / height,
-            1 - (AXES_LEFT + MARGIN) / WIDTH,
-            PLOT / height,
-        )
-    )
+    corner = (AXES_LEFT / WIDTH, AXES_BELOW / height)
+    axes = figure.add_axes((*corner, PLOT_WIDTH / WIDTH, PLOT / height))
     if is_scatter(explanation):
         _scatter(axes, explanation)
     else:
         _bars(axes, explanation)
-    _write(figure, words.headline(explanation), MARGIN, size=8.5, color="#555555")
+    _write(figure, words.headline(explanation), MARGIN, FOOTNOTE)
     return figure
 
 
@@ -119,11 +119,9 @@ def _literal(text: str) -> str:
     return drawable(visible(text))
 
 
-def _write(figure: Figure, text: str, up: float, size: float, **look: str) -> None:
+def _write(figure: Figure, text: str, up: float, font: dict[str, Any]) -> None:
     height = figure.get_figheight() * 72
-    figure.text(
-        MARGIN / WIDTH, up / height, _literal(text), fontsize=size, parse_math=False, **look
-    )
+    figure.text(MARGIN / WIDTH, up / height, _literal(text), font, parse_math=False)
 
 
 def _scatter(axes: Axes, explanation: Explanation) -> None:
@@ -149,7 +147,7 @@ def _scatter(axes: Axes, explanation: Explanation) -> None:
     _label_points(axes, rows)
 
 
-def _position(row: Row) -> tuple[float, float]:
+def _position(row: Row) -> Point:
     return row.scores["value"], row.scores["importance"]
 
 
@@ -158,52 +156,39 @@ def _label_points(axes: Axes, rows: Sequence[Row]) -> None:
     ruler = Ruler(LABEL_SIZE)
     points = _in_points(axes, rows)
     names = [_literal(one_line(row.player.text, 28)) for row in rows[:LABELS]]
-    sizes = [(ruler.width(name) + 2, LABEL_SIZE * 1.25) for name in names]
-    bounds = Box(0, 0, WIDTH - AXES_LEFT - MARGIN, PLOT)
-    boxes = place(points[:LABELS], sizes, points, bounds)
+    sizes = [(ruler.width(name) + 2, LABEL_SIZE * 1.3) for name in names]
+    boxes = place(points[:LABELS], sizes, points, Box(0, 0, PLOT_WIDTH, PLOT))
     for row, name, point, box in zip(rows, names, points, boxes, strict=False):
         if box is not None:
-            _annotate(axes, row, name, (box.left + 1 - point[0], box.low - point[1]), box, point)
+            _name_point(axes, _position(row), name, box.moved(-point[0], -point[1]))
 
 
-def _in_points(axes: Axes, rows: Sequence[Row]) -> list[tuple[float, float]]:
+def _in_points(axes: Axes, rows: Sequence[Row]) -> list[Point]:
     """Where the rows lie inside the axes, in points from their lower left corner."""
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
-    width = WIDTH - AXES_LEFT - MARGIN
     return [
-        ((x - left) / (right - left) * width, (y - low) / (high - low) * PLOT)
+        ((x - left) / (right - left) * PLOT_WIDTH, (y - low) / (high - low) * PLOT)
         for x, y in map(_position, rows)
     ]
 
 
-def _annotate(
-    axes: Axes,
-    row: Row,
-    name: str,
-    offset: tuple[float, float],
-    box: Box,
-    point: tuple[float, float],
-) -> None:
+def _name_point(axes: Axes, at: Point, name: str, box: Box) -> None:
+    """Write the name into the box, which is given in points from the point it names."""
     axes.annotate(
         name,
-        _position(row),
-        xytext=(offset[0], offset[1] + LABEL_SIZE * 0.3),
+        at,
+        xytext=(box.left + 1, box.low + LABEL_SIZE * 0.3),
         textcoords="offset points",
         fontsize=LABEL_SIZE,
         va="baseline",
         parse_math=False,
+        path_effects=[withStroke(linewidth=2, foreground="white")],
         zorder=4,
     )
-    end = box.nearest(point)
-    if math.dist(end, point) > 8:
-        axes.annotate(
-            "",
-            _position(row),
-            xytext=(end[0] - point[0], end[1] - point[1]),
-            textcoords="offset points",
-            arrowprops={"arrowstyle": "-", "linewidth": 0.5, "color": "#777777", "shrinkA": 0},
-            zorder=1.5,
-        )
+    end = box.nearest((0.0, 0.0))
+    if math.hypot(*end) > LEADER:
+        line = {"arrowstyle": "-", "linewidth": 0.5, "color": "#777777", "shrinkA": 0}
+        axes.annotate("", at, xytext=end, textcoords="offset points", arrowprops=line, zorder=1.5)
 
 
 def _bars(axes: Axes, explanation: Explanation) -> None:
@@ -211,14 +196,20 @@ def _bars(axes: Axes, explanation: Explanation) -> None:
     rows = [row for row in explanation.top(BARS) if math.isfinite(row.scores[name])]
     scores = [row.scores[name] for row in rows]
     axes.barh(range(len(rows)), scores, color=[colour(score) for score in scores], height=0.72)
-    axes.set_yticks(range(len(rows)), labels=[""] * len(rows))
-    axes.tick_params(axis="y", length=0)
+    axes.set_xlim(*_with_room(*spread(scores, margin=0.03)))
+    axes.set_yticks([])
     axes.invert_yaxis()
+    axes.spines["left"].set_visible(False)
     axes.axvline(0, color="#999999", linewidth=0.8)
     for index, row in enumerate(rows):
         _name_bar(axes, index, row, name)
     label = _literal(one_line(explanation.target.label, 30))
     axes.set_xlabel(f"{_literal(name)}   (← against,  for {label} →)", parse_math=False)
+
+
+def _with_room(low: float, high: float) -> tuple[float, float]:
+    """Room for names on both sides of zero, even if all bars point one way."""
+    return min(low, -0.3 * high), max(high, -0.3 * low)
 
 
 def _name_bar(axes: Axes, index: int, row: Row, name: str) -> None:

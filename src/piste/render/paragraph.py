@@ -5,25 +5,25 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from matplotlib.backends.backend_agg import RendererAgg
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
+from matplotlib.textpath import text_to_path
 from matplotlib.transforms import Affine2D
 
+from piste.explanation import FloatArray
 from piste.render.clean import visible
 from piste.render.fonts import drawable, families
 from piste.render.segments import Segment, shade
-from piste.render.shades import RGB, FOR, AGAINST, blend
-from piste.explanation import FloatArray
+from piste.render.shades import AGAINST, FOR, RGB, blend
 
 SIZE = 9.5
 LEADING = 15.0
 LONGEST = 40  # characters of an unbroken piece
 WHITE: RGB = (255, 255, 255)
-_PIECES = re.compile(r"\n|[^\S\n]+|\S{1,%d}" % LONGEST)
-_MEASURE_DPI = 288  # fine enough for hinting not to matter
+_PIECES = re.compile(rf"\n|[^\S\n]+|\S{{1,{LONGEST}}}")
+FAINT = 0.03  # weaker scores are not coloured
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,9 @@ class Ruler:
 
     def __init__(self, size: float) -> None:
         self.font = FontProperties(family=families(), size=size)
-        self._renderer = RendererAgg(8, 8, _MEASURE_DPI)
 
     def width(self, text: str) -> float:
-        pixels, _, _ = self._renderer.get_text_width_height_descent(text, self.font, ismath=False)
-        return float(pixels) * 72 / _MEASURE_DPI
+        return text_to_path.get_text_width_height_descent(text, self.font, ismath=False)[0]
 
 
 def pieces(parts: Iterable[Segment], shades: FloatArray, ruler: Ruler) -> Iterator[Piece]:
@@ -122,9 +120,9 @@ def _runs_left(texts: Iterable[str]) -> bool:
 
 def _paint_piece(figure: Figure, piece: Piece, x: float, base: float) -> None:
     points = Affine2D().scale(1 / 72) + figure.dpi_scale_trans
-    if abs(piece.strength) > 0.03:
+    if abs(piece.strength) > FAINT:
         chip = Rectangle((x, base - 3), piece.width, SIZE + 4, transform=points, linewidth=0)
-        chip.set_facecolor(tuple(part / 255 for part in blend(WHITE, piece.strength * 0.75)))
+        chip.set_facecolor(_hex(blend(WHITE, piece.strength * 0.75)))
         figure.add_artist(chip)
     if not piece.is_space:
         figure.add_artist(
@@ -141,4 +139,8 @@ def _paint_piece(figure: Figure, piece: Piece, x: float, base: float) -> None:
 
 def colour(strength: float) -> str:
     """The full colour of a side, as matplotlib takes it."""
-    return "#{:02x}{:02x}{:02x}".format(*(FOR if strength > 0 else AGAINST))
+    return _hex(FOR if strength > 0 else AGAINST)
+
+
+def _hex(rgb: RGB) -> str:
+    return "#{:02x}{:02x}{:02x}".format(*rgb)

@@ -4,10 +4,17 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from piste.explanation import FloatArray
+
 Point = tuple[float, float]
-_RINGS = (1.0, 10.0, 20.0, 32.0, 46.0)  # distance of the label from its point
+_RINGS = (1.0, 9.0, 18.0, 28.0, 40.0)  # distance of the label from its point
 _TURNS = 16
 _COVERED = 14.0  # a covered point is worth this much distance
+_NEAR = 5.0  # and so much a point near enough to be taken for the label's own
+_CLOSE = 6.0
+_MOST_COVERED = 2
 _STEPS = 6
 
 
@@ -36,6 +43,9 @@ class Box:
         x, y = point
         return min(max(x, self.left), self.right), min(max(y, self.low), self.high)
 
+    def moved(self, across: float, up: float) -> "Box":
+        return Box(self.left + across, self.low + up, self.right + across, self.high + up)
+
     def grown(self, by: float) -> "Box":
         return Box(self.left - by, self.low - by, self.right + by, self.high + by)
 
@@ -48,31 +58,34 @@ def place(
     `obstacles` are all points of the picture; a label covers one only if it must.
     """
     placed: list[Box | None] = []
-    leaders: list[Point] = []
+    busy = np.array(obstacles, dtype=np.float64).reshape(-1, 2)
     for anchor, size in zip(anchors, sizes, strict=True):
         taken = [box for box in placed if box is not None]
-        box = _best(anchor, size, [*obstacles, *leaders], taken, bounds)
+        box = _best(anchor, size, busy, taken, bounds)
         placed.append(box)
         if box is not None:
-            leaders += _leader(anchor, box)
+            busy = np.concatenate([busy, _leader(anchor, box)])
     return placed
 
 
 def _best(
-    anchor: Point, size: Point, obstacles: list[Point], taken: list[Box], bounds: Box
+    anchor: Point, size: Point, busy: FloatArray, taken: list[Box], bounds: Box
 ) -> Box | None:
-    free = (
-        (distance, box)
-        for distance, box in _candidates(anchor, size)
-        if box.inside(bounds) and _is_free(anchor, box, taken)
-    )
-    costs = [(distance + _COVERED * _covered(box, obstacles), box) for distance, box in free]
-    # `min` keeps the first of equals, so the order of the candidates settles ties.
-    return min(costs, key=lambda cost: cost[0])[1] if costs else None
+    best, least = None, math.inf
+    for distance, box in _candidates(anchor, size):
+        if not box.inside(bounds) or not _is_free(anchor, box, taken):
+            continue
+        covered, around = _count(busy, box.grown(1.5)), box.grown(_CLOSE)
+        strangers = _count(busy, around) - around.holds(anchor)
+        cost = distance + _COVERED * covered + _NEAR * strangers
+        if covered <= _MOST_COVERED and cost < least:
+            best, least = box, cost
+    return best
 
 
-def _covered(box: Box, obstacles: list[Point]) -> int:
-    return sum(map(box.grown(1.5).holds, obstacles))
+def _count(busy: FloatArray, box: Box) -> int:
+    inside = (busy >= (box.left, box.low)) & (busy <= (box.right, box.high))  # [points, 2]
+    return int(inside.all(axis=1).sum())
 
 
 def _is_free(anchor: Point, box: Box, taken: list[Box]) -> bool:

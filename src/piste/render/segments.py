@@ -1,5 +1,6 @@
 """The text cut into stretches, each with the players that cover it."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -28,7 +29,7 @@ def segments(explanation: Explanation) -> list[Segment]:
     cuts = sorted({0, len(text), *starts, *ends})
     active: set[int] = set()
     found = []
-    for start, end in zip(cuts, cuts[1:], strict=False):
+    for start, end in itertools.pairwise(cuts):
         active.difference_update(ends.get(start, ()))
         active.update(starts.get(start, ()))
         found.append(Segment(text[start:end], tuple(sorted(active))))

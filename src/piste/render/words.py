@@ -52,7 +52,8 @@ def percent(share: float) -> str:
         return "over 99.9 %"
     if 0 <= share < 0.0005:
         return "under 0.1 %"
-    return f"{share:.1%}".replace("%", " %") if not 0.1 <= share < 0.99 else f"{share * 100:.0f} %"
+    digits = 0 if 0.1 <= share < 0.99 else 1
+    return f"{share * 100:.{digits}f} %"
 
 
 def score_of(target: Target) -> str:
@@ -86,8 +87,8 @@ def rating(r2: float | None) -> str:
 
 
 def statements(explanation: Explanation) -> list[Statement]:
-    """How far to trust the explanation: fidelity, the whole text, special tokens, the fit, notes."""
-    found = [*_fidelity(explanation.fidelity, explanation.target.scale)]
+    """How far to trust the explanation, and what it has to say besides."""
+    found = _fidelity(explanation.fidelity, explanation.target.scale)
     if explanation.surrogate_score is not None:
         found.append(_whole_text(explanation.surrogate_score, explanation.target))
     if explanation.frame_share is not None:

@@ -25,7 +25,8 @@ PERMUTATION_STEPS = 200_000  # length of all sampled permutations together
 def count_matrix(rows: Ragged, groups: IntArray, size: int) -> sparse.csr_array:
     """How often each group occurs in each row of players: counts [rows, groups], sparse."""
     ones = np.ones(len(rows.values))
-    counts = sparse.csr_array((ones, groups[rows.values], rows.starts), shape=(len(rows), size))
+    starts = rows.starts.copy()  # summing duplicates rewrites it in place
+    counts = sparse.csr_array((ones, groups[rows.values], starts), shape=(len(rows), size))
     counts.sum_duplicates()
     return counts
 
@@ -93,6 +94,7 @@ def slalom_scores(
     value, importance = model.values[groups, 0], model.importances[groups]
     counts = np.bincount(groups, minlength=len(model.importances)).astype(np.float64)
     share, frame_share = model.attention(counts)
+    share = np.maximum(share, 1e-30)  # a share of exactly 0 has no value in a coalition of its own
     empty = 0.0 if model.frame is None else float(model.frame.value[0])
     whole = float(counts * share @ model.values[:, 0]) + frame_share * empty
     return {

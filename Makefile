@@ -1,0 +1,58 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+DEMO   := This film is not the masterpiece they promised. The plot is thin and the jokes are tired, \
+but the acting is superb and the last ten minutes are simply beautiful. I left the cinema smiling.
+
+.PHONY: demo test test-slow bench docs lint types browser constraints clean
+
+demo: $(VENV)/.installed
+	$(BIN)/piste explain "$(DEMO)" --html demo.html
+	@echo "Open demo.html in a browser: hover the words."
+
+test: $(VENV)/.tested lint types browser
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-slow: $(VENV)/.tested browser
+	$(BIN)/python -m pytest -m slow
+
+lint: $(VENV)/.tested
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.tested
+	$(BIN)/mypy
+
+bench: $(VENV)/.tested
+	$(BIN)/python benchmarks/fit.py
+
+docs: $(VENV)/.documented
+	$(BIN)/mkdocs build --strict
+
+# A real browser for the tests of the page: the system's, else Debian's package, else Playwright's.
+browser: $(VENV)/.tested
+	@BIN=$(BIN) sh scripts/ensure_browser.sh
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(PIP) -e .
+	@touch $@
+
+$(VENV)/.tested: $(VENV)/.installed
+	$(PIP) -e ".[test,lint]"
+	@touch $@
+
+$(VENV)/.documented: $(VENV)/.installed
+	$(PIP) -e ".[docs]"
+	@touch $@
+
+# Exact versions of what is installed now, for review before a commit.
+constraints: $(VENV)/.tested $(VENV)/.documented
+	$(BIN)/python -m pip freeze --exclude-editable | sed 's/+cpu$$//' > constraints.txt
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist site demo.html

@@ -1,0 +1,137 @@
+"""Small real models and tokenizers of the three kinds, built here: no hub is needed."""
+
+import pytest
+import torch
+from tokenizers import (
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+    processors,
+    trainers,
+)
+from transformers import (
+    BertConfig,
+    BertForSequenceClassification,
+    GPT2Config,
+    GPT2ForSequenceClassification,
+    PreTrainedTokenizerFast,
+)
+
+import piste
+
+torch.set_num_threads(1)  # the tests run side by side
+
+CORPUS = [
+    "the film was good, the acting superb and the plot not bad at all",
+    "a bad film with a terrible plot; I don't know why they made it",
+    "great fun for the whole family! naïve café, 3.14 stars",
+    "unbelievable, unforgettable, incomprehensible storytelling",
+] * 5
+SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+
+
+@pytest.fixture(scope="session")
+def demo():
+    return piste.load()
+
+
+@pytest.fixture(scope="session")
+def wordpiece():
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer()
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.train_from_iterator(
+        CORPUS, trainers.WordPieceTrainer(vocab_size=120, special_tokens=SPECIALS)
+    )
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        mask_token="[MASK]",
+        model_max_length=64,
+    )
+
+
+@pytest.fixture(scope="session")
+def byte_level():
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=400, initial_alphabet=alphabet, special_tokens=["<|endoftext|>"]
+    )
+    tokenizer.train_from_iterator(CORPUS, trainer)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, eos_token="<|endoftext|>", model_max_length=64
+    )
+
+
+@pytest.fixture(scope="session")
+def sentencepiece():
+    """Unigram pieces with the ▁ mark, as XLM-R and T5 have them, framed by <s> ... </s>."""
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.normalizer = normalizers.NFKC()
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    trainer = trainers.UnigramTrainer(
+        vocab_size=120, special_tokens=["<s>", "<pad>", "</s>", "<unk>"], unk_token="<unk>"
+    )
+    tokenizer.train_from_iterator(CORPUS, trainer)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        bos_token="<s>",
+        eos_token="</s>",
+        unk_token="<unk>",
+        pad_token="<pad>",
+        model_max_length=64,
+    )
+
+
+def tiny_bert(vocabulary: int, seed: int = 0, **settings: object) -> BertForSequenceClassification:
+    torch.manual_seed(seed)
+    config = BertConfig(
+        vocab_size=vocabulary,
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=64,
+        max_position_embeddings=64,
+        **settings,
+    )
+    # Larger than usual weights: an untrained model with answers that differ.
+    config.initializer_range = 0.3
+    return BertForSequenceClassification(config).eval()
+
+
+def tiny_gpt2(vocabulary: int, seed: int = 0) -> GPT2ForSequenceClassification:
+    torch.manual_seed(seed)
+    config = GPT2Config(
+        vocab_size=vocabulary, n_embd=32, n_layer=2, n_head=4, n_positions=64, num_labels=2,
+        bos_token_id=0, eos_token_id=0, initializer_range=0.3,
+    )  # fmt: skip
+    return GPT2ForSequenceClassification(config).eval()
+
+
+@pytest.fixture(scope="session")
+def bert(wordpiece):
+    return piste.load(tiny_bert(len(wordpiece)), wordpiece)
+
+
+@pytest.fixture(scope="session")
+def gpt2(byte_level):
+    return piste.load(tiny_gpt2(len(byte_level)), byte_level)
+
+
+@pytest.fixture(scope="session")
+def bert_on_sentencepiece(sentencepiece):
+    return piste.load(tiny_bert(len(sentencepiece)), sentencepiece)

@@ -1,0 +1,80 @@
+"""Settings of the Slalom method, and the variants of the paper."""
+
+import zlib
+
+import numpy as np
+import pytest
+
+import piste
+from tests.planted import PlantedSlalom
+from tests.test_explain import REVIEW, correlations
+
+
+def explain(planted: PlantedSlalom, **settings) -> piste.Explanation:
+    method = piste.Slalom(**settings)
+    return piste.explain(planted.text, piste.from_function(planted), method, target="positive")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"length": 2},
+        {"length": 5},
+        {"singles": False, "subsets": 0, "samples": 1000},  # the paper's SLALOM-eff
+        {"singles": False, "subsets": 0, "samples": 0, "deletions": 400},  # its SLALOM-fidel
+    ],
+)
+def test_every_design_recovers_a_planted_slalom(settings):
+    planted = PlantedSlalom(15)
+    assert min(correlations(planted, explain(planted, **settings))) > 0.995
+
+
+def test_the_papers_sgd_gets_there_too():
+    planted = PlantedSlalom(10)
+    explanation = explain(planted, fit="sgd", samples=5000)
+    assert min(correlations(planted, explanation)) > 0.9
+    assert explanation.settings["fit"] == "sgd"
+
+
+def test_gamma_is_the_sum_of_the_importances():
+    explanation = explain(PlantedSlalom(8), gamma=1.0)
+    assert explanation.scores["importance"].sum() == pytest.approx(1.0)
+
+
+def test_fresh_sequences_are_fresh():
+    """The check must ask sequences that the fit has not seen."""
+    asked: list[list[str]] = []
+    planted = PlantedSlalom(6)
+
+    def function(texts: list[str]) -> np.ndarray:
+        asked.append(texts)
+        return planted(texts)
+
+    piste.explain(planted.text, piste.from_function(function))
+    everything = [text for batch in asked for text in batch]
+    assert len(everything) == len(set(everything))
+
+
+def test_two_words_leave_nothing_fresh_to_check_but_say_so_by_absence():
+    explanation = piste.explain("w0", piste.from_function(PlantedSlalom(1)))
+    assert explanation.fidelity is None
+
+
+def test_without_the_frame_player_no_share_is_reported(demo):
+    explanation = piste.explain(REVIEW, demo, piste.Slalom(frame=False))
+    assert explanation.frame_share is None
+
+
+def test_the_frame_player_makes_the_fit_hold_across_lengths(demo):
+    with_frame = piste.explain(REVIEW, demo)
+    without = piste.explain(REVIEW, demo, piste.Slalom(frame=False))
+    assert with_frame.fit.loss < without.fit.loss
+
+
+def test_a_bad_surrogate_is_seen_in_its_fidelity():
+    """Answers that no SLALOM can give: the fidelity must say so."""
+    function = piste.from_function(
+        lambda texts: np.array([zlib.crc32(t.encode()) % 7 - 3.0 for t in texts])
+    )
+    text = " ".join(f"w{i}" for i in range(20))
+    assert piste.explain(text, function).fidelity.r2 < 0.3

@@ -1,0 +1,228 @@
+"""The page in a real browser: linked words and points, keyboard, sorting, and nothing foreign."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from piste.explanation import Explanation
+from piste.render.html import fragment, page
+from tests.render.samples import many, sample, weighted
+
+if not os.environ.get("CI"):
+    pytest.importorskip("playwright.sync_api")
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+HOSTILE = (
+    "<script>window.hacked=1</script> </script><script>window.hacked=2</script> good "
+    "<img src=http://evil.invalid/x onerror=window.hacked=3> {{7*7}} \u202e \x1b[31m"
+)
+
+
+@dataclass
+class Opened:
+    """A page, and everything it asked for or complained about."""
+
+    page: Page
+    requests: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+    def word(self, text: str) -> Locator:
+        return self.page.locator("#text .w", has_text=text).first
+
+    def lit(self, kind: str) -> list[str]:
+        found: list[str] = self.page.eval_on_selector_all(
+            f"{kind}.on", "all => all.map(e => e.getAttribute('aria-label') || e.textContent)"
+        )
+        return found
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    path = shutil.which("chromium") or shutil.which("google-chrome")
+    if path is None:
+        reason = "no chromium or google-chrome on the PATH"
+        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=path, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def tab(browser: Browser) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 1200, "height": 900})
+    yield context.new_page()
+    context.close()
+
+
+def open_page(tab: Page, document: str, folder: Path) -> Opened:
+    opened = Opened(tab)
+    tab.on("request", lambda request: opened.requests.append(request.url))
+    tab.on("console", lambda message: opened.complaints.append(message.text))
+    tab.on("pageerror", lambda error: opened.complaints.append(str(error)))
+    path = folder / "page.html"
+    path.write_text(document, encoding="utf-8")
+    tab.goto(path.as_uri())
+    return opened
+
+
+def open_explanation(tab: Page, explanation: Explanation, folder: Path) -> Opened:
+    return open_page(tab, page(explanation), folder)
+
+
+def test_a_word_lights_its_point_and_its_row(tab: Page, tmp_path: Path) -> None:
+    opened = open_explanation(tab, sample(), tmp_path)
+    opened.word("brilliant").hover()
+    assert opened.lit(".w") == ["brilliant"]
+    assert all(text.startswith("brilliant: value +2.60") for text in opened.lit(".wide .mark"))
+    assert len(opened.lit(".wide .mark")) == 1
+    assert len(opened.lit("tr")) == 1
+    expect(tab.locator("#tip")).to_contain_text("importance")
+    tab.locator("h1").hover()
+    assert opened.lit("") == []
+    expect(tab.locator("#tip")).to_be_hidden()
+
+
+def test_a_point_lights_all_occurrences_of_its_word(tab: Page, tmp_path: Path) -> None:
+    opened = open_explanation(tab, sample("good film, good actors, bad end"), tmp_path)
+    tab.locator(".wide .mark[aria-label^='good']").hover()
+    assert opened.lit(".w") == ["good", "good"]
+    expect(tab.locator("#tip")).to_contain_text("good (2 times)")
+
+
+def test_an_unlabelled_point_is_named_while_lit(tab: Page, tmp_path: Path) -> None:
+    opened = open_explanation(tab, sample(), tmp_path)
+    opened.word("minutes").hover()
+    expect(tab.locator(".wide .now")).to_have_text("minutes")
+
+
+def test_the_keyboard_walks_through_words_and_points(tab: Page, tmp_path: Path) -> None:
+    opened = open_explanation(tab, sample("good film with a bad end"), tmp_path)
+    tab.locator("#score").focus()
+    tab.keyboard.press("Tab")
+    assert opened.lit(".w") == ["good"]
+    tab.keyboard.press("ArrowRight")
+    assert opened.lit(".w") == ["film"]
+    tab.keyboard.press("End")
+    assert opened.lit(".w") == ["end"]
+    assert len(opened.lit(".wide .mark")) == 1
+    tab.keyboard.press("Tab")
+    assert tab.evaluate("document.activeElement.matches('.wide .mark')")
+    first = opened.lit(".w")
+    tab.keyboard.press("ArrowRight")
+    assert opened.lit(".w") != first
+    tab.keyboard.press("Escape")
+    assert opened.lit("") == []
+
+
+def test_arrows_follow_the_direction_of_the_text(tab: Page, tmp_path: Path) -> None:
+    opened = open_explanation(tab, sample("שלום עולם יפה"), tmp_path)
+    opened.word("שלום").focus()
+    tab.keyboard.press("ArrowLeft")
+    assert opened.lit(".w") == ["עולם"]
+
+
+def test_colouring_by_another_score(tab: Page, tmp_path: Path) -> None:
+    opened = open_explanation(tab, sample(), tmp_path)
+    expect(opened.word("dull")).to_have_attribute("data-hue", "a")
+    tab.locator("#score").select_option(label="importance")
+    expect(opened.word("dull")).to_have_attribute("data-hue", "w")
+    expect(tab.locator("#key-weight")).to_be_visible()
+    expect(tab.locator("#key-sides")).to_be_hidden()
+    tab.locator("#score").select_option(label="value")
+    expect(opened.word("superb")).to_have_attribute("data-k", "10")
+
+
+def test_the_table_sorts_both_ways(tab: Page, tmp_path: Path) -> None:
+    open_explanation(tab, sample(), tmp_path)
+    first = tab.locator("tbody tr").first
+    head = tab.locator("thead button", has_text="value")
+    head.click()
+    expect(first).to_contain_text("superb")
+    expect(tab.locator("thead th[aria-sort=descending]")).to_contain_text("value")
+    head.click()
+    expect(first).to_contain_text("dull")
+    tab.locator("thead button", has_text="word").click()
+    expect(first.locator("th")).to_have_text("a")
+
+
+def test_hostile_text_runs_nothing_and_asks_for_nothing(tab: Page, tmp_path: Path) -> None:
+    hostile = sample(HOSTILE, notes=(HOSTILE,), model=HOSTILE)
+    opened = open_explanation(tab, hostile, tmp_path)
+    opened.word("good").hover()
+    tab.locator("summary").click()
+    assert tab.evaluate("window.hacked") is None
+    assert "{{7*7}}" in (tab.locator("#text").text_content() or "")
+    assert len(opened.requests) == 1
+    assert opened.complaints == []
+
+
+def test_the_policy_stops_a_foreign_script(tab: Page, tmp_path: Path) -> None:
+    open_page(
+        tab, page(sample()).replace("</main>", "</main><script>window.x=1</script>"), tmp_path
+    )
+    assert tab.evaluate("window.x") is None
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [340, 768, 1400])
+def test_no_width_needs_sideways_scrolling(
+    browser: Browser, tmp_path: Path, scheme: str, width: int
+) -> None:
+    context = browser.new_context(
+        viewport={"width": width, "height": 800},
+        color_scheme="dark" if scheme == "dark" else "light",
+    )
+    opened = open_explanation(context.new_page(), sample("x" * 300 + " good film"), tmp_path)
+    scroll = opened.page.evaluate("document.documentElement.scrollWidth")
+    assert scroll <= width
+    assert opened.page.locator(".chart:visible").count() == 1
+    assert opened.complaints == []
+    context.close()
+
+
+def test_labels_of_the_scatter_do_not_overlap(tab: Page, tmp_path: Path) -> None:
+    open_explanation(tab, sample(), tmp_path)
+    boxes = tab.eval_on_selector_all(
+        ".wide .name",
+        "all => all.map(e => e.getBBox())"
+        ".map(b => [b.x, b.y + 2, b.x + b.width, b.y + b.height - 2])",
+    )
+    assert len(boxes) >= 10
+    for index, (left, top, right, bottom) in enumerate(boxes):
+        for x0, y0, x1, y1 in boxes[:index]:
+            assert not (left < x1 and x0 < right and top < y1 and y0 < bottom)
+
+
+def test_ten_thousand_players_open(tab: Page, tmp_path: Path) -> None:
+    opened = open_explanation(tab, many(), tmp_path)
+    opened.word("word1").hover()
+    assert "word1" in opened.lit(".w")
+    assert opened.complaints == []
+
+
+def test_two_fragments_live_on_one_page(tab: Page, tmp_path: Path) -> None:
+    document = f"<!doctype html><meta charset=utf-8>{fragment(sample())}{fragment(weighted())}"
+    opened = open_page(tab, document, tmp_path)
+    first, second = (tab.frame_locator("iframe").nth(index) for index in (0, 1))
+    first.locator("#text .w", has_text="brilliant").hover()
+    expect(first.locator("tr.on")).to_have_count(1)
+    expect(second.locator("tr.on")).to_have_count(0)
+    frame = tab.locator("iframe").first
+    expect(frame).not_to_have_attribute("height", "900")
+    inner = first.locator("body").evaluate("b => [b.scrollHeight, innerHeight]")
+    assert inner[0] <= inner[1] + 2
+    assert opened.complaints == []

@@ -1,0 +1,121 @@
+"""The figure: headless, literal, readable, the same each time."""
+
+import itertools
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.text import Annotation
+
+from piste.errors import FileError
+from piste.explanation import Explanation, Target
+from piste.render.figure import LABELS, draw
+from tests.render.samples import many, sample, weighted
+
+
+def names(figure: Figure) -> list[Annotation]:
+    found = figure.axes[0].findobj(Annotation)
+    return [item for item in found if isinstance(item, Annotation) and item.get_text()]
+
+
+def texts(figure: Figure) -> str:
+    return " ".join(item.get_text() for item in figure.findobj(matplotlib.text.Text))
+
+
+@pytest.mark.parametrize("explanation", [sample(), many(2000)], ids=["review", "many"])
+def test_labels_do_not_overlap(explanation: Explanation) -> None:
+    figure = draw(explanation)
+    figure.canvas.draw()
+    boxes = [name.get_window_extent() for name in names(figure)]
+    assert 10 <= len(boxes) <= LABELS
+    assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
+    assert all(figure.bbox.count_contains(box.corners()) == 4 for box in boxes)
+
+
+def test_the_figure_tells_the_story() -> None:
+    shown = texts(draw(sample()))
+    assert "positive, probability 98 %, log-odds +3.90" in shown
+    assert "Agreement with the model: good (R² 0.81, typical error 0.5)" in shown
+    assert "brilliant" in shown
+
+
+@pytest.mark.parametrize(
+    ("suffix", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("PDF", b"%PDF")]
+)
+def test_files_are_the_same_each_time(tmp_path: Path, suffix: str, start: bytes) -> None:
+    first, second = tmp_path / f"a.{suffix}", tmp_path / f"b.{suffix}"
+    draw(sample(), first)
+    draw(sample(), second)
+    assert first.read_bytes() == second.read_bytes()
+    assert first.read_bytes().startswith(start)
+
+
+@pytest.mark.parametrize("name", ["a.jpg", "a", "a.html"])
+def test_another_suffix_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(FileError) as caught:
+        draw(sample(), tmp_path / name)
+    assert ".png, .svg, .pdf" in caught.value.remedy
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_unwritable_path_is_a_file_error(tmp_path: Path) -> None:
+    with pytest.raises(FileError) as caught:
+        draw(sample(), tmp_path / "missing" / "a.png")
+    assert "Cannot write" in caught.value.cause
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "costs $5 and $x_1$ \\frac {",
+        "日本語 很好 🎉👩‍🚀 great",
+        "nul\x00 esc\x1b[31m bidi\u202e lone\ud800",
+        "שלום עולם",
+        "x" * 2000,
+        "word\n\n\n\nword\t\tword",
+        "...",
+    ],
+)
+def test_any_text_is_literal_and_silent(tmp_path: Path, text: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        target = Target(0, text[:20], "log-odds", 1.0, 0.7, ("a", "b"))
+        draw(sample(text, target=target), tmp_path / "a.png")
+        draw(sample(text, target=target), tmp_path / "a.svg")
+
+
+def test_dollars_stay_dollars() -> None:
+    assert "$x_1$" in texts(draw(sample("a $x_1$ b", [(0, 1), (2, 7)])))
+
+
+def test_other_scores_one_player_zeros_and_a_raw_target() -> None:
+    raw = Target(0, "toxic", "raw score", 2.0, None, ("toxic",))
+    assert "weight" in texts(draw(weighted()))
+    assert "toxic, raw score +2.00" in texts(draw(sample("good", target=raw)))
+    assert draw(sample("good", scores={"lin": np.zeros(1)}))
+    assert draw(sample(scores={"lin": np.abs(sample().scores["lin"])}))
+
+
+def test_a_long_text_is_elided() -> None:
+    figure = draw(many(4000))
+    assert "[…]" in texts(figure)
+    assert figure.get_figheight() < 12
+
+
+def test_the_users_settings_are_neither_used_nor_changed(tmp_path: Path) -> None:
+    draw(sample(), tmp_path / "a.svg")
+    with matplotlib.rc_context({"font.size": 30, "axes.facecolor": "red"}):
+        before = dict(matplotlib.rcParams)
+        draw(sample(), tmp_path / "b.svg")
+        assert dict(matplotlib.rcParams) == before
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+
+
+def test_pyplot_is_never_loaded() -> None:
+    code = "import sys, piste.render.figure; sys.exit('matplotlib.pyplot' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

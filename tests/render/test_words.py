@@ -1,0 +1,127 @@
+"""The sentences say what is there, and no more than that."""
+
+import pytest
+
+from piste.explanation import Agreement, Explanation, Fidelity, FitReport, Target
+from piste.render import words
+from tests.render.samples import sample, weighted
+
+RAW = Target(0, "toxic", "raw score", -1.25, None, ("toxic",))
+
+
+def said(explanation: Explanation) -> str:
+    return "\n".join(statement.text for statement in words.statements(explanation))
+
+
+def test_decision_names_label_probability_and_score() -> None:
+    assert words.decision(sample().target) == "positive, probability 98 %, log-odds +3.90"
+
+
+def test_a_raw_score_has_no_probability() -> None:
+    assert words.decision(RAW) == "toxic, raw score −1.25"
+    assert words.alternatives(RAW) == ""
+
+
+def test_other_labels_are_named_or_counted() -> None:
+    assert words.alternatives(sample().target) == "other label: negative"
+    many = Target(0, "l0", "log-odds", 1.0, 0.7, tuple(f"l{i}" for i in range(20)))
+    assert words.alternatives(many) == "one of 20 labels"
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (0.5, "50 %"),
+        (0.9802, "98 %"),
+        (0.9949, "99.5 %"),
+        (0.99999, "over 99.9 %"),
+        (0.031, "3.1 %"),
+        (0.0, "under 0.1 %"),
+        (1.0, "over 99.9 %"),
+    ],
+)
+def test_percentages_never_claim_certainty(share: float, text: str) -> None:
+    assert words.percent(share) == text
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (1.234, "+1.23"),
+        (-3.1, "−3.10"),
+        (0.0, "0"),
+        (0.00025, "+2.5e−4"),
+        (-123456.0, "−1.2e5"),
+        (float("nan"), "–"),
+    ],
+)
+def test_scores_carry_their_sign(number: float, text: str) -> None:
+    assert words.signed(number) == text
+
+
+def test_fidelity_is_said_in_plain_words() -> None:
+    assert said(sample()).startswith(
+        "Agreement with the model: good. On 90 new short sequences the explanation predicts the "
+        "model's log-odds with R² 0.81 (typical error 0.5)."
+    )
+
+
+def test_low_fidelity_is_a_warning() -> None:
+    poor = sample(fidelity=Fidelity({"short": Agreement(0.4999, 1.0, 90)}))
+    warnings = [statement for statement in words.statements(poor) if statement.warning]
+    assert len(warnings) == 1
+    assert "do not rely" in warnings[0].text
+    assert "R² 0.49" in said(poor)
+    assert "poor" in words.headline(poor)
+
+
+def test_no_r2_is_explained() -> None:
+    flat = sample(fidelity=Fidelity({"short": Agreement(None, 0.01, 1)}))
+    assert "On 1 new short sequence the model's log-odds hardly changes" in said(flat)
+    assert not any(statement.warning for statement in words.statements(flat))
+    assert "unknown" in words.headline(flat)
+
+
+def test_missing_fidelity_is_said() -> None:
+    assert "was not measured" in said(sample(fidelity=None))
+    assert "not measured" in words.headline(sample(fidelity=None))
+
+
+def test_an_unknown_kind_of_check_is_named() -> None:
+    assert "new sequences (swaps)" in said(
+        sample(fidelity=Fidelity({"swaps": Agreement(0.9, 0.1, 7)}))
+    )
+
+
+def test_the_fit_is_mentioned_only_when_it_failed() -> None:
+    assert "settled" not in said(sample())
+    assert "not settled after 50 steps" in said(sample(fit=FitReport(False, 50, 1.0)))
+
+
+def test_whole_text_special_tokens_and_notes() -> None:
+    text = said(sample(notes=("Cut at 512 tokens.",)))
+    assert "the explanation says +3.60, the model +3.90" in text
+    assert "18 % of the attention goes to the model's special tokens" in text
+    assert "Cut at 512 tokens." in text
+
+
+def test_what_is_not_there_is_not_said() -> None:
+    assert "special tokens" not in said(weighted())
+    assert "whole text" not in said(weighted())
+
+
+def test_cost_and_facts() -> None:
+    assert words.cost(sample()) == "412 sequences, 2,310 tokens, 0.4 s"
+    facts = words.facts(sample())
+    assert facts["Settings"] == "budget 400, lengths short"
+    assert facts["Seed"] == "0"
+
+
+def test_known_and_unknown_scores_have_a_meaning() -> None:
+    assert "speaks for “positive”" in words.meanings(sample())["value"]
+    assert "a score of the method lime" in words.meanings(weighted())["weight"]
+
+
+def test_braces_in_names_are_only_text() -> None:
+    odd = Target(0, "{unit}", "log-odds", 1.0, 0.7, ("{unit}",))
+    assert "“{unit}”" in words.meanings(sample(target=odd))["value"]

@@ -1,0 +1,162 @@
+"""Plant a SLALOM, sample it, and get it back."""
+
+import numpy as np
+import pytest
+from scipy import optimize
+
+from piste.design import short, singles, subsets
+from piste.ragged import Ragged
+from piste.surrogates.analytic import choose_references, solve_pairs
+from piste.surrogates.gauss_newton import Prior, fit_gauss_newton
+from piste.surrogates.sgd import SgdSettings, fit_sgd
+from piste.surrogates.slalom import SlalomModel, count_matrix
+from tests.surrogates.test_slalom import brute_force, random_model
+
+
+def data(model: SlalomModel, *, noise: float = 0.0, seed: int = 0, per_player: int = 4):
+    """Singles, triples and a few longer subsets: what the default design asks."""
+    rng = np.random.default_rng(seed)
+    players = len(model.importances)
+    design = [singles(players), short(rng, players, per_player * players)]
+    design.append(subsets(rng, np.full(40, max(4, players // 5)), players))
+    counts = count_matrix(Ragged.concat(design), np.arange(players), players)
+    margins = model.predict(counts)
+    return counts, margins + noise * rng.normal(size=margins.shape)
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+@pytest.mark.parametrize("frame", [False, True])
+def test_exact_answers_give_the_exact_model(frame, outputs):
+    true = random_model(40, frame=frame, outputs=outputs)
+    counts, margins = data(true)
+    fitted, report = fit_gauss_newton(counts, margins, frame=frame)
+    assert report.converged
+    assert fitted.predict(counts) == pytest.approx(margins, abs=1e-3)
+    fitted, true = fitted.normalised(), true.normalised()
+    assert np.corrcoef(fitted.importances, true.importances)[0, 1] > 0.999
+    for output in range(outputs):
+        assert np.corrcoef(fitted.values[:, output], true.values[:, output])[0, 1] > 0.999
+
+
+def test_noise_is_weighed_against_the_prior():
+    true = random_model(60).normalised()
+    counts, margins = data(true, noise=0.05)
+    fitted, _ = fit_gauss_newton(counts, margins)
+    assert np.corrcoef(fitted.values[:, 0], true.values[:, 0])[0, 1] > 0.99
+    assert np.corrcoef(fitted.importances, true.importances)[0, 1] > 0.97
+    # Pure noise: hardly anything may be believed.
+    wild = np.random.default_rng(0).normal(size=margins.shape)
+    fitted, _ = fit_gauss_newton(counts, wild)
+    assert np.abs(fitted.importances - fitted.importances.mean()).max() < 3
+
+
+def test_the_fit_is_a_minimum():
+    """A general-purpose optimiser started there finds nothing better (prior all but off)."""
+    true = random_model(8)
+    counts, margins = data(true, noise=0.1)
+    weak = Prior(value=1e3, importance=1e3)
+    fitted, report = fit_gauss_newton(counts, margins, tolerance=1e-12, prior=weak)
+
+    def loss(parameters):
+        values, importances = parameters[:8, None], parameters[8:]
+        return np.mean((SlalomModel(values, importances).predict(counts) - margins) ** 2)
+
+    start = np.concatenate([fitted.values[:, 0], fitted.importances])
+    assert loss(start) == pytest.approx(report.loss)
+    better = optimize.minimize(loss, start, method="BFGS")
+    assert report.loss <= better.fun * 1.0001
+
+
+def test_it_is_affine_equivariant():
+    true = random_model(20)
+    counts, margins = data(true, noise=0.1)
+    plain, _ = fit_gauss_newton(counts, margins)
+    moved, _ = fit_gauss_newton(counts, 100 - 7 * margins)
+    assert moved.importances == pytest.approx(plain.importances, abs=1e-6)
+    assert moved.values == pytest.approx(100 - 7 * plain.values, abs=1e-4)
+
+
+def test_a_constant_model_has_its_answer_as_every_value():
+    counts, _ = data(random_model(5))
+    fitted, report = fit_gauss_newton(counts, np.full((counts.shape[0], 1), 4.0), frame=True)
+    assert fitted.values == pytest.approx(np.full((5, 1), 4.0))
+    assert (fitted.importances == 0).all()
+    assert report.converged
+
+
+def test_dense_and_sparse_algebra_agree(monkeypatch):
+    counts, margins = data(random_model(30), noise=0.1)
+    fits = []
+    for density in (0.0, 1.1):
+        monkeypatch.setattr("piste.surrogates.gauss_newton.DENSE", density)
+        fits.append(fit_gauss_newton(counts, margins, frame=True)[0])
+    assert fits[0].values == pytest.approx(fits[1].values, abs=1e-5)
+
+
+def test_running_out_of_iterations_is_reported():
+    counts, margins = data(random_model(30), noise=0.1)
+    _, report = fit_gauss_newton(counts, margins, iterations=1, tolerance=0)
+    assert not report.converged
+
+
+def test_gauss_newton_ends_no_higher_than_sgd():
+    counts, margins = data(random_model(25), noise=0.05)
+    _, ours = fit_gauss_newton(counts, margins)
+    _, theirs = fit_sgd(counts, margins)
+    assert ours.loss <= theirs.loss
+
+
+@pytest.mark.parametrize("frame", [False, True])
+def test_sgd_learns_the_planted_model_too(frame):
+    true = random_model(10, frame=frame)
+    counts, margins = data(true, per_player=40)
+    fitted, report = fit_sgd(counts, margins, frame=frame, settings=SgdSettings(2e-2, 300, 64))
+    assert report.loss < 0.02 * margins.var()
+    assert fitted.predict(counts) == pytest.approx(margins, abs=0.5)
+
+
+def test_sgd_is_seeded():
+    counts, margins = data(random_model(6))
+    first, second, other = (
+        fit_sgd(counts, margins, seed=seed, settings=SgdSettings(epochs=2))[0] for seed in (1, 1, 2)
+    )
+    assert (first.values == second.values).all()
+    assert not (first.values == other.values).all()
+
+
+def solve(true: SlalomModel, distort: float = 0.0):
+    values = true.values[:, 0]
+    references = choose_references(values)
+    answers = np.array(
+        [
+            brute_force(true, [i, partner]) + distort if partner >= 0 else np.nan
+            for i, partner in enumerate(references.partner)
+        ]
+    )
+    return solve_pairs(values, references, answers)
+
+
+def test_analytic_recovery_is_exact():
+    true = random_model(50).normalised()
+    model, doubtful = solve(true)
+    assert len(doubtful) == 0
+    assert model.normalised().importances == pytest.approx(true.importances, abs=1e-8)
+
+
+def test_analytic_recovery_with_players_as_valuable_as_the_reference():
+    values = np.array([3.0, 3.0, -3.0, -3.0, 1.0])[:, None]
+    true = SlalomModel(values, np.array([0.5, -1.0, 0.2, 0.7, -0.4]))
+    model, doubtful = solve(true)
+    assert len(doubtful) == 0
+    assert model.importances - model.importances[0] == pytest.approx(true.importances - 0.5)
+
+
+def test_what_pairs_cannot_tell_is_reported_and_finite():
+    true = random_model(10)
+    model, doubtful = solve(true, distort=100.0)  # answers far outside their parts
+    assert len(doubtful) == 9
+    assert np.isfinite(model.importances).all()
+    alike = SlalomModel(np.ones((4, 1)), np.arange(4.0))
+    model, doubtful = solve(alike)
+    assert len(doubtful) == 3
+    assert np.isfinite(model.importances).all()

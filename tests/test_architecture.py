@@ -1,0 +1,90 @@
+"""The import rule: rooms know only the rooms to their left. Read from the AST, lazy imports too."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "piste"
+
+# Left to right. Rooms of one set do not import each other.
+ORDER = [
+    {"errors"},
+    {"files", "ragged"},
+    {"explanation", "lexicon"},
+    {"reading"},
+    {"text"},
+    {"design", "models", "surrogates"},
+    {"methods", "metrics", "theory"},
+    {"explain"},
+    {"render", "runs", "experiments"},
+    {"web", "cli"},
+    {"__init__", "__main__"},
+]
+RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
+# The Explanation offers its pictures and its reader; they load when asked for.
+FACADE = {("explanation", "render"), ("explanation", "reading")}
+# Where torch may be imported at all; everything else must start without it.
+TORCH = {"models/huggingface.py", "surrogates/sgd.py", "theory"}
+HEAVY = {"torch", "transformers", "openvino", "safetensors"}
+FILES = sorted(SOURCE.rglob("*.py"))
+
+
+def room_of(module: str) -> str:
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else "__init__"
+
+
+def imports(path: Path) -> list[tuple[str, bool]]:
+    """Every imported module, and whether the import stands inside a function."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    inside = {
+        id(node)
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef)
+        for node in ast.walk(function)
+    }
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            names = [node.module or ""]
+            if node.module == "piste":  # `from piste import x` names a room or the public page
+                names = [f"piste.{a.name}" if a.name in RANK else "piste" for a in node.names]
+            found += [(name, id(node) in inside) for name in names]
+        elif isinstance(node, ast.Import):
+            found += [(alias.name, id(node) in inside) for alias in node.names]
+    return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_point_left(path):
+    relative = path.relative_to(SOURCE)
+    room = relative.parts[0].removesuffix(".py")
+    assert room in RANK, f"{room} has no place in the order: give it one"
+    for module, lazy in imports(path):
+        if module.split(".")[0] != "piste":
+            continue
+        other = room_of(module)
+        if other == room or room == "__init__" or ((room, other) in FACADE and lazy):
+            continue
+        if other == "__init__":
+            assert room in {"cli", "web", "__main__"}, f"{relative} imports the public page"
+            continue
+        assert RANK[other] < RANK[room], f"{relative} imports {module}, which is not to its left"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_torch_lives_in_few_rooms(path):
+    relative = str(path.relative_to(SOURCE))
+    if relative in TORCH or relative.split("/")[0] in TORCH:
+        return
+    heavy = {module.split(".")[0] for module, _ in imports(path)} & HEAVY
+    assert not heavy, f"{relative} imports {heavy}"
+
+
+def test_the_rule_can_fail(tmp_path):
+    breach = tmp_path / "text.py"
+    breach.write_text("def f():\n    from piste.methods import METHODS\n")
+    assert imports(breach) == [("piste.methods", True)]
+    assert RANK["methods"] > RANK["text"]

@@ -1,0 +1,259 @@
+"""The pipeline from end to end: planted answers, invariances, and everything a user can get wrong."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import piste
+from piste.errors import InputError, PisteError, SettingError
+from tests.planted import PlantedSlalom
+
+REVIEW = (
+    "This film is not the masterpiece they promised. The plot is thin and the jokes are tired, but "
+    "the acting is superb and the last ten minutes are simply beautiful. I left the cinema smiling."
+)
+
+
+def correlations(planted: PlantedSlalom, explanation: piste.Explanation) -> tuple[float, float]:
+    values, importances = planted.truth([player.text for player in explanation.players])
+    return (
+        np.corrcoef(values, explanation.scores["value"])[0, 1],
+        np.corrcoef(importances, explanation.scores["importance"])[0, 1],
+    )
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_planted_slalom_is_recovered_from_default_settings(seed):
+    planted = PlantedSlalom(30, seed)
+    explanation = piste.explain(planted.text, piste.from_function(planted), target="positive")
+    assert min(correlations(planted, explanation)) > 0.999
+    assert explanation.fidelity.r2 > 0.999
+    assert explanation.surrogate_score == pytest.approx(planted.margin(planted.text), abs=1e-3)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_noisy_planted_slalom_is_recovered(seed):
+    planted = PlantedSlalom(30, seed)
+    noise = 0.05 * np.std(list(planted.values.values()))
+    classifier = piste.from_function(planted.noisy(noise))
+    explanation = piste.explain(planted.text, classifier, target="positive")
+    assert min(correlations(planted, explanation)) > 0.98
+
+
+def test_slalom_ana_is_exact_and_counts_its_calls():
+    planted = PlantedSlalom(30)
+    classifier = piste.from_function(planted)
+    explanation = piste.explain(planted.text, classifier, "slalom-ana", target="positive")
+    assert min(correlations(planted, explanation)) > 1 - 1e-9
+    calls_for_the_prediction = 1
+    assert explanation.cost.forwards == calls_for_the_prediction + 2 * 30 - 1
+    assert planted.calls == explanation.cost.forwards
+
+
+def test_the_other_target_has_the_opposite_values():
+    planted = PlantedSlalom(12)
+    classifier = piste.from_function(planted)
+    plus, minus = (
+        piste.explain(planted.text, classifier, target=label) for label in ("positive", "negative")
+    )
+    assert plus.scores["value"] == pytest.approx(-minus.scores["value"], abs=1e-6)
+    assert plus.scores["importance"] == pytest.approx(minus.scores["importance"], abs=1e-6)
+
+
+@pytest.mark.parametrize("method", sorted(piste.METHODS))
+@pytest.mark.parametrize("unit", ["word", "token", "sentence"])
+def test_the_same_seed_gives_the_same_bits(demo, method, unit):
+    first, second = (piste.explain(REVIEW, demo, method, unit=unit, seed=7) for _ in range(2))
+    for name, scores in first.scores.items():
+        assert scores.tobytes() == second.scores[name].tobytes()
+    assert first.fidelity == second.fidelity
+
+
+def test_another_seed_asks_other_sequences(demo):
+    first, second = (piste.explain(REVIEW, demo, seed=seed) for seed in (1, 2))
+    assert (first.scores["value"] != second.scores["value"]).any()
+
+
+@pytest.mark.parametrize("method", sorted(piste.METHODS))
+@pytest.mark.parametrize("name", ["demo", "bert", "gpt2"])
+def test_the_batch_size_does_not_change_the_scores(name, method, request):
+    classifier = request.getfixturevalue(name)
+    reference = piste.explain(REVIEW[:150], classifier, method)
+    for batch_tokens in (1, 50):
+        other = piste.explain(REVIEW[:150], classifier, method, batch_tokens=batch_tokens)
+        for kind, scores in reference.scores.items():
+            size = np.abs(scores).max()
+            assert other.scores[kind] == pytest.approx(scores, rel=1e-4, abs=1e-4 * size), kind
+
+
+def test_the_words_a_person_would_name_stand_at_the_top(demo):
+    top = {row.player.text for row in piste.explain(REVIEW, demo, target="positive").top(5)}
+    assert {"superb", "beautiful"} <= top
+    for text, word, label in (
+        ("The plot was dull and the acting was terrible, a complete waste of time.", "waste", 0),
+        ("What a wonderful film, I loved it from start to end, excellent acting.", "wonderful", 1),
+    ):
+        explanation = piste.explain(text, demo)
+        assert explanation.target.index == label
+        assert word in {row.player.text for row in explanation.top(4)}
+        assert explanation.scores["lin"][[p.text for p in explanation.players].index(word)] > 0
+
+
+def test_a_hundred_words_cost_at_most_forty_readings(demo):
+    text = " ".join([REVIEW] * 3)[:600].rsplit(" ", 1)[0]  # few distinct words: cheap
+    varied = " ".join(f"{a}{b}" for a in "abcdefghij" for b in ("ook", "ack", "ell", "ing", "ore",
+                      "ump", "ade", "ight", "own", "art"))  # 100 distinct words  # fmt: skip
+    for content in (text, varied):
+        explanation = piste.explain(content, demo)
+        encoded = demo.encode(content)
+        assert explanation.cost.tokens <= 40 * (len(encoded.ids) + encoded.frame.size)
+
+
+def test_the_budget_is_respected_by_every_method(demo):
+    for method in piste.METHODS:
+        for budget in (11, 40, 150):
+            try:
+                explanation = piste.explain(REVIEW, demo, method, budget=budget)
+            except SettingError as error:
+                assert "at least" in error.remedy
+            else:
+                assert explanation.cost.forwards <= budget
+
+
+@pytest.mark.parametrize("budget", [0, -3, 5, "9", 2.5, True])
+def test_budgets_that_make_no_sense(demo, budget):
+    with pytest.raises(SettingError):
+        piste.explain(REVIEW, demo, budget=budget)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"seed": -1}, {"seed": 1.5}, {"seed": None}, {"batch_tokens": 0}]
+)
+def test_numbers_that_make_no_sense(demo, settings):
+    with pytest.raises(SettingError):
+        piste.explain(REVIEW, demo, **settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "listed"),
+    [
+        ({"method": "slalon"}, "slalom, slalom-ana"),
+        ({"unit": "letter"}, "token, word, sentence"),
+        ({"target": "happy"}, "negative, positive"),
+        ({"target": 2}, "0 to 1"),
+        ({"repeats": "once"}, "shared, separate"),
+        ({"method": 3}, "slalom"),
+        ({"method": piste.Slalom}, "slalom"),
+    ],
+)
+def test_unknown_names_list_the_valid_ones(demo, settings, listed):
+    with pytest.raises(SettingError, match=listed):
+        piste.explain(REVIEW, demo, **settings)
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n\t", None, 7])
+def test_nothing_to_explain(demo, text):
+    with pytest.raises(InputError):
+        piste.explain(text, demo)
+
+
+EDGE_TEXTS = {
+    "one word": "superb",
+    "one long word": "antidisestablishmentarianism",
+    "one character": "a",
+    "one mark": "!",
+    "all the same": "good good good good good",
+    "two words": "not good",
+    "emoji": "🎉 👍🏽 great 👨‍👩‍👧",
+    "right to left": "هذا الفيلم رائع جدا، أحببته",
+    "Chinese": "这部电影很好看",
+    "NUL and control": "good\x00 film\x1b[31m red\x07 \u202e txet",
+    "special tokens": "good [SEP] bad [CLS] [MASK] [PAD]",
+    "HTML": "<script>alert('x')</script> <b>good</b> &amp; {{ 7*7 }}",
+    "ten thousand words": "this film was good and that one bad " * 1250,
+    "one word of a thousand letters": "o" * 1000,
+}
+
+
+@pytest.mark.parametrize("name", sorted(EDGE_TEXTS))
+@pytest.mark.parametrize("method", sorted(piste.METHODS))
+def test_edge_texts_have_a_defined_result(demo, method, name):
+    text = EDGE_TEXTS[name]
+    for unit in ("word", "token", "sentence"):
+        explanation = piste.explain(text, demo, method, unit=unit)
+        assert explanation.players
+        assert all(np.isfinite(scores).all() for scores in explanation.scores.values())
+        assert all(len(s) == len(explanation.players) for s in explanation.scores.values())
+        assert all(text[p.start : p.end] == p.text for p in explanation.players)
+        explanation.to_json()
+
+
+def test_only_control_characters(demo):
+    with pytest.raises(PisteError):
+        piste.explain("\x00\x01\x02", demo)
+
+
+def test_one_word_says_there_is_nothing_to_compare(demo):
+    explanation = piste.explain("superb", demo)
+    assert "only one distinct word" in " ".join(explanation.notes)
+    assert explanation.scores["importance"].tolist() == [0.0]
+
+
+def test_a_constant_function_says_that_importances_are_unknown():
+    explanation = piste.explain("a b c d", piste.from_function(lambda t: np.full(len(t), 2.0)))
+    assert "same answer" in " ".join(explanation.notes)
+    assert explanation.scores["value"] == pytest.approx(2.0)
+    assert (explanation.scores["importance"] == 0).all()
+    assert all(check.r2 is None for check in explanation.fidelity.checks.values())
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.text(min_size=1, max_size=30))
+def test_any_text_is_explained_or_refused(demo, text):
+    try:
+        explanation = piste.explain(text, demo, budget=60)
+    except PisteError:
+        return
+    assert all(np.isfinite(scores).all() for scores in explanation.scores.values())
+    assert piste.Explanation.from_dict(explanation.to_dict()).to_dict() == explanation.to_dict()
+
+
+def test_special_tokens_are_never_scored(demo):
+    explanation = piste.explain(REVIEW, demo, unit="token")
+    special = set(demo.tokenizer.all_special_ids)
+    assert not special & {token for player in explanation.players for token in player.ids}
+    assert 0 < explanation.frame_share < 1
+
+
+def test_repeats_can_have_scores_of_their_own():
+    planted = PlantedSlalom(5)
+    text = "w0 w1 w0 w2 w3 w4"
+    classifier = piste.from_function(planted)
+    shared = piste.explain(text, classifier)
+    separate = piste.explain(text, classifier, repeats="separate")
+    assert len(shared.top(10)) == 5
+    assert len(separate.top(10)) == 6
+    # A SLALOM does not see positions, so both occurrences come out alike.
+    assert separate.scores["value"][0] == pytest.approx(separate.scores["value"][2], abs=1e-3)
+
+
+def test_provenance(demo):
+    explanation = piste.explain(REVIEW, demo, piste.Slalom(length=4), seed=3)
+    assert explanation.method == "slalom"
+    assert explanation.settings["length"] == 4
+    assert (explanation.seed, explanation.unit, explanation.model) == (3, "word", "demo")
+    assert {"piste", "torch", "numpy"} <= set(explanation.versions)
+    assert explanation.cost.query_seconds > 0
+    assert explanation.fit.converged
+
+
+def test_progress_ends_where_it_planned(demo):
+    steps = []
+    explanation = piste.explain(REVIEW, demo, progress=lambda *step: steps.append(step))
+    assert steps[-1][0] == explanation.cost.forwards
+    assert all(done <= planned for done, planned in steps)
+
+
+def test_the_default_classifier_is_the_demo_model():
+    assert piste.explain("a superb film").model == "demo"

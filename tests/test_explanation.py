@@ -1,0 +1,109 @@
+import copy
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import piste
+from piste.errors import FileError, SettingError
+from tests.planted import PlantedSlalom
+
+
+@pytest.fixture(scope="module")
+def explanation():
+    planted = PlantedSlalom(6)
+    text = planted.text + " w1 w1"
+    return piste.explain(text, piste.from_function(planted), target="positive")
+
+
+def test_json_round_trip(explanation, tmp_path):
+    path = tmp_path / "explanation.json"
+    text = explanation.to_json(path)
+    assert json.loads(path.read_text()) == json.loads(text)
+    back = piste.Explanation.from_json(path)
+    assert back.to_dict() == explanation.to_dict()
+    assert back.players == explanation.players
+    assert back.target == explanation.target
+    assert all((back.scores[k] == v).all() for k, v in explanation.scores.items())
+    assert back.fidelity == explanation.fidelity
+
+
+def test_a_planted_slalom_is_matched_on_every_kind_of_sequence(explanation):
+    """Words that occur several times included."""
+    assert set(explanation.fidelity.checks) == {"short", "deletions"}
+    assert all(check.r2 > 0.999 for check in explanation.fidelity.checks.values())
+
+
+def test_top_lists_distinct_players_strongest_first(explanation):
+    rows = explanation.top(3, by="value")
+    strengths = [abs(row.scores["value"]) for row in rows]
+    assert strengths == sorted(strengths, reverse=True)
+    assert len({row.player.group for row in rows}) == 3
+    everything = explanation.top(100)
+    assert len(everything) == 6
+    assert {row.player.text: row.occurrences for row in everything}["w1"] == 3
+    with pytest.raises(SettingError, match="value, importance, lin"):
+        explanation.top(by="vlaue")
+
+
+def test_scores_are_aligned_with_players(explanation):
+    assert len(explanation.players) == 8
+    assert all(score.shape == (8,) for score in explanation.scores.values())
+    assert explanation.scores["value"][1] == explanation.scores["value"][6]
+    assert explanation.scores["importance"][[0, 1, 2, 3, 4, 5]].sum() == pytest.approx(0)
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "null", "3", '{"schema": 1}', "[" * 100_000])
+def test_files_that_are_no_explanation(content, tmp_path):
+    path = tmp_path / "bad.json"
+    path.write_text(content)
+    with pytest.raises(FileError):
+        piste.Explanation.from_json(path)
+
+
+def test_files_that_cannot_be_read_or_written(explanation, tmp_path):
+    with pytest.raises(FileError, match="Cannot read"):
+        piste.Explanation.from_json(tmp_path / "nothing.json")
+    (tmp_path / "bytes.json").write_bytes(b"\xff\xfe")
+    with pytest.raises(FileError):
+        piste.Explanation.from_json(tmp_path / "bytes.json")
+    with pytest.raises(FileError, match="Cannot write"):
+        explanation.to_json(tmp_path / "no" / "such" / "folder.json")
+
+
+def paths(value, prefix=()):
+    yield prefix
+    if isinstance(value, dict | list):
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from paths(item, (*prefix, key))
+
+
+JUNK = st.one_of(
+    st.none(), st.booleans(), st.integers(-5, 10**40), st.floats(), st.text(max_size=3),
+    st.just([]), st.just({}), st.just([[]]), st.just({"a": 1}),
+)  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_a_damaged_explanation_is_refused_or_still_sound(explanation, data):
+    damaged = copy.deepcopy(explanation.to_dict())
+    where = [p for p in paths(damaged) if p]
+    *parents, last = data.draw(st.sampled_from(where))
+    holder = damaged
+    for key in parents:
+        holder = holder[key]
+    if data.draw(st.booleans()):
+        del holder[last]
+    else:
+        holder[last] = data.draw(JUNK)
+    try:
+        back = piste.Explanation.from_dict(damaged)
+    except FileError as error:
+        assert "explanation" in error.cause
+        return
+    assert all(np.isfinite(score).all() for score in back.scores.values())
+    assert all(len(score) == len(back.players) for score in back.scores.values())
+    back.to_json()
