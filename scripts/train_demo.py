@@ -1,12 +1,9 @@
 """Train the small sentiment classifier that ships with piste.
 
-Usage: train_demo.py TRAIN.jsonl.gz [--test TEST.jsonl.gz] [--out DIR] [--seed N]
-
-A model this small overfits 25,000 reviews long before it understands them, so it learns from a
-teacher: a logistic regression on token n-grams, cross-fitted so that it never scores a review it
-has seen. The teacher can score any sequence, so every step draws new views of the reviews:
-windows, sentences, crops of a few tokens and sequences with tokens deleted. Explanations query the
-model on such short sequences, which is why they belong in its training distribution.
+A model this small overfits long before it understands, so it learns from a teacher: a logistic
+regression on token n-grams, cross-fitted so that it never scores a review it has seen. The teacher
+scores any sequence, so every epoch draws new views of the reviews: windows, sentences, crops of a
+few tokens, deleted tokens. Explanations query the model on such short sequences.
 """
 
 import argparse
@@ -19,156 +16,104 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import tokenizers
 import torch
+import transformers
 from safetensors.torch import save_file
 from scipy.sparse import csr_matrix
+from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
-from tokenizers import (
-    Tokenizer,
-    decoders,
-    models,
-    normalizers,
-    pre_tokenizers,
-    processors,
-    trainers,
-)
-from torch.nn.functional import binary_cross_entropy_with_logits
+from tokenizers import Tokenizer
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
-from transformers import (
-    AutoModelForSequenceClassification,
-    AutoTokenizer,
-    BertConfig,
-    BertForSequenceClassification,
-)
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-PAD, UNK, CLS, SEP, MASK = range(5)
+CLS, SEP = 2, 3
 MAX_LENGTH = 512
+BATCH, PEAK_RATE = 64, 1.5e-3
+WINDOWS = [64, 128, 256, MAX_LENGTH - 2]
 HASH_SIZE = 1 << 21
-LENGTH_OFFSET = 20.0
+OFFSET = 20  # in the length normalisation, so that two tokens are not yet a verdict
 FOLDS = 5
-CHUNKS = 5
-WINDOWS = [128, 256, 510]
-LABEL_TRUST = 0.5
-SMOOTHING = 0.02
-PHRASE_SHARE = 0.15
-Batch = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
-PROBES = [
-    "good",
-    "bad",
-    "not good",
-    "terrible",
-    "This film was not good at all.",
-    "I loved every minute of it.",
-    "The acting is superb but the plot is boring.",
-    "great",
-    "not bad",
-    "not superb",
-    "This film was good.",
-    "I did not like it.",
-    "The script never feels tedious.",
-    "The film",
-]
-# Plain frames, negated frames, good words, bad words. The sentences of PROBES are not among them.
+CHUNKS = 5  # parts of an epoch, each sorted by length on its own
+LABEL_TRUST, SMOOTHING, PHRASE_SHARE = 0.5, 0.02, 0.15
+# Plain frames, negated frames, good words, bad words; first for adjectives, then for verbs.
 NEGATION = [
-    (
-        "{}|a {} film|a very {} movie|the acting is {}|it was {}.|the plot is {}.|{} story",
-        "not {}|not a {} film|not a very {} movie|the acting is not {}|it wasn't {}.|the plot isn't "
-        "{}.|never {}|the story is not {} at all|nothing {} about it|it is not even {}|hardly {}",
-        "good|great|funny|excellent|interesting|enjoyable|entertaining|convincing|believable|"
-        "original|impressive|memorable|wonderful|brilliant|amazing|perfect|fun|beautiful|special",
-        "bad|boring|terrible|awful|dull|disappointing|predictable|stupid|slow|weak|poor|horrible|"
-        "ridiculous|worse|lame|annoying|cheap|confusing",
-    ),
-    (
-        "i {} it|i really {} this movie|you will {} it|we {} the film.",
-        "i did not {} the film|i don't {} it|you will not {} it|i didn't really {} this movie.|"
-        "i can't {} it",
-        "like|love|enjoy|recommend|admire",
-        "hate|dislike|regret",
-    ),
+    "{}|a {} film|a very {} movie|the acting is {}|it was {}.|the plot is {}.|{} story",
+    "not {}|not a {} film|not a very {} movie|the acting is not {}|it wasn't {}.|the plot isn't {}."
+    "|never {}|the story is not {} at all|nothing {} about it|it is not even {}|hardly {}",
+    "good|great|funny|excellent|interesting|enjoyable|entertaining|convincing|believable|original|"
+    "impressive|memorable|wonderful|brilliant|amazing|perfect|fun|beautiful|special",
+    "bad|boring|terrible|awful|dull|disappointing|predictable|stupid|slow|weak|poor|horrible|"
+    "ridiculous|worse|lame|annoying|cheap|confusing",
+    "i {} it|i really {} this movie|you will {} it|we {} the film.",
+    "i did not {} the film|i don't {} it|you will not {} it|i didn't really {} this movie.|"
+    "i can't {} it",
+    "like|love|enjoy|recommend|admire",
+    "hate|dislike|regret",
 ]
-
-
-@dataclass
-class Teacher:
-    """Weights of the n-gram logistic regression, one per hashed feature."""
-
-    weights: np.ndarray
-    vocab: int
-
-    def log_odds(self, ids: np.ndarray) -> float:
-        """Score any token sequence, down to a single token."""
-        found = ngram_features(ids, self.vocab)
-        return float(self.weights[found].sum() / norm(found.size))
+Rng = np.random.Generator
 
 
 @dataclass
 class Data:
-    """Reviews as token ids, with the teacher that has not seen each of them."""
+    """Reviews as token ids, with the weights of the teacher that has not seen each of them."""
 
     docs: list[np.ndarray]
     labels: np.ndarray
-    folds: np.ndarray
-    teachers: list[Teacher]
+    teachers: list[np.ndarray]
     stops: list[int]
     phrases: list[tuple[np.ndarray, float]]
 
     def target(self, owner: int, view: np.ndarray) -> float:
         """Probability to learn; the review's own label counts less the shorter the view."""
         trust = LABEL_TRUST * min(1.0, view.size / 200)
-        guess = sigmoid(self.teachers[self.folds[owner]].log_odds(view))
+        weights = self.teachers[owner % FOLDS]
+        found = ngrams(view, weights.size - HASH_SIZE)
+        guess = expit(weights[found].sum() * (found.size + OFFSET) ** -0.5)
         return SMOOTHING / 2 + (1 - SMOOTHING) * (trust * self.labels[owner] + (1 - trust) * guess)
 
-    def draw(self, owner: int, rng: np.random.Generator) -> Iterator[tuple[np.ndarray, float]]:
-        """Views of one review with their targets: a long one, two short ones, or a phrase."""
-        long = draw_long(self.docs[owner], rng)
-        yield long, self.target(owner, long)
-        short = draw_short(self.docs[owner], rng, self.stops)
-        yield short, self.target(owner, short)
+    def draw(self, owner: int, rng: Rng) -> Iterator[tuple[np.ndarray, float]]:
+        """Views of one review with their targets: a long one and two short ones, or a phrase."""
+        doc = self.docs[owner]
+        for view in (draw_long(doc, rng), draw_short(doc, rng, self.stops)):
+            yield view, self.target(owner, view)
         if rng.random() < PHRASE_SHARE:
-            ids, score = self.phrases[rng.integers(len(self.phrases))]
-            yield ids, sigmoid(score)
+            yield self.phrases[rng.integers(len(self.phrases))]
         else:
-            short = draw_short(self.docs[owner], rng, self.stops)
-            yield short, self.target(owner, short)
+            view = draw_short(doc, rng, self.stops)
+            yield view, self.target(owner, view)
 
 
-def sigmoid(score: float) -> float:
-    """Probability from log-odds."""
-    return float(1 / (1 + np.exp(-score)))
-
-
-def norm(features: int) -> float:
-    """Length normalisation; the offset keeps one or two tokens from looking like a verdict."""
-    return float(np.sqrt(features + LENGTH_OFFSET))
-
-
-def read_reviews(path: Path, limit: int | None = None) -> tuple[list[str], np.ndarray]:
+def read_reviews(path: Path) -> tuple[list[str], np.ndarray]:
     """Read texts and labels, with line-break tags replaced by a space."""
     opener = gzip.open if path.suffix == ".gz" else open
     with opener(path, "rt", encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
     texts = [re.sub(r"<br\s*/?>", " ", row["text"]) for row in rows]
-    return texts[:limit], np.array([row["label"] for row in rows], dtype=np.int64)[:limit]
+    return texts, np.array([row["label"] for row in rows], dtype=np.int64)
 
 
-def train_tokenizer(texts: list[str], vocab: int) -> Tokenizer:
-    """Train a lower-casing WordPiece tokenizer whose first five ids are the special tokens."""
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.decoder = decoders.WordPiece()
-    trainer = trainers.WordPieceTrainer(
-        vocab_size=vocab, limit_alphabet=60, special_tokens=SPECIAL, show_progress=False
-    )
-    tokenizer.train_from_iterator(texts, trainer)
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]",
-        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
-        special_tokens=[("[CLS]", CLS), ("[SEP]", SEP)],
-    )
+def bert_tokenizer(vocab: dict[str, int] | None = None) -> Tokenizer:
+    """A lower-casing WordPiece tokenizer with the given vocabulary, or one still to be trained."""
+    tokenizer = Tokenizer(tokenizers.models.WordPiece(vocab, unk_token="[UNK]"))
+    tokenizer.normalizer = tokenizers.normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = tokenizers.decoders.WordPiece()
+    tokenizer.post_processor = tokenizers.processors.BertProcessing(("[SEP]", SEP), ("[CLS]", CLS))
+    tokenizer.add_special_tokens(SPECIAL if vocab else [])
     return tokenizer
+
+
+def train_tokenizer(texts: list[str], size: int) -> Tokenizer:
+    """Train in two steps: fixing the ids of the characters first makes the result reproducible."""
+    letters = [chr(i) for i in range(33, 127) if not 65 <= i <= 90]
+    fixed = SPECIAL + [f"##{letter}" for letter in letters]
+    trainer = tokenizers.trainers.WordPieceTrainer(
+        vocab_size=size, initial_alphabet=letters, limit_alphabet=len(letters), special_tokens=fixed
+    )
+    tokenizer = bert_tokenizer()
+    tokenizer.train_from_iterator(texts, trainer)
+    return bert_tokenizer(tokenizer.get_vocab())
 
 
 def encode(tokenizer: Tokenizer, texts: list[str]) -> list[np.ndarray]:
@@ -177,7 +122,7 @@ def encode(tokenizer: Tokenizer, texts: list[str]) -> list[np.ndarray]:
     return [np.array(encoding.ids, dtype=np.int64) for encoding in encodings]
 
 
-def ngram_features(ids: np.ndarray, vocab: int) -> np.ndarray:
+def ngrams(ids: np.ndarray, vocab: int) -> np.ndarray:
     """Distinct unigrams, hashed bigrams and hashed trigrams of a sequence."""
     pairs = ids[:-1] * 1_000_003 + ids[1:] * 7_919
     triples = pairs[:-1] * 31 + ids[2:] * 15_485_863 + 1
@@ -186,79 +131,61 @@ def ngram_features(ids: np.ndarray, vocab: int) -> np.ndarray:
 
 def feature_matrix(docs: list[np.ndarray], vocab: int) -> csr_matrix:
     """Presence of n-grams, one normalised row per review."""
-    rows = [ngram_features(doc, vocab) for doc in docs]
-    values = np.concatenate([np.full(row.size, 1 / norm(row.size)) for row in rows])
+    rows = [ngrams(doc, vocab) for doc in docs]
+    values = np.concatenate([np.full(row.size, (row.size + OFFSET) ** -0.5) for row in rows])
     ends = np.cumsum([0] + [row.size for row in rows])
     return csr_matrix((values, np.concatenate(rows), ends), shape=(len(rows), vocab + HASH_SIZE))
 
 
-def log_ratio(matrix: csr_matrix, labels: np.ndarray) -> np.ndarray:
-    """Naive Bayes log-count ratio: the scale that makes rare n-grams count less."""
-    present = matrix.sign()
-    up = 1 + present.T @ (labels == 1).astype(float)
-    down = 1 + present.T @ (labels == 0).astype(float)
-    return np.log(up / up.sum()) - np.log(down / down.sum())
-
-
-def fit_teacher(matrix: csr_matrix, labels: np.ndarray, vocab: int, strength: float) -> Teacher:
-    """Logistic regression on n-gram presence scaled by the naive Bayes ratio (NB-SVM).
-
-    Single tokens get a floor on the scale: "good" is as frequent in bad reviews as in good ones,
-    and only weighs something once "not good" has a weight of its own.
-    """
-    scale = np.abs(log_ratio(matrix, labels))
-    scale[:vocab] += 0.5
+def fit_teacher(matrix: csr_matrix, labels: np.ndarray) -> np.ndarray:
+    """Weights of a logistic regression on n-grams scaled by the naive Bayes ratio (NB-SVM)."""
+    up, down = (1 + matrix.sign().T @ (labels == side).astype(float) for side in (1, 0))
+    scale = np.abs(np.log(up / up.sum()) - np.log(down / down.sum()))
+    scale[:-HASH_SIZE] += 0.5  # or "good", as frequent in bad reviews, could never weigh anything
     model = LogisticRegression(
-        C=strength, solver="liblinear", dual=True, tol=1e-2, fit_intercept=False, random_state=0
+        C=30.0, solver="liblinear", dual=True, tol=1e-2, fit_intercept=False, random_state=0
     )
     model.fit(matrix.multiply(scale).tocsr(), labels)
-    return Teacher((model.coef_[0] * scale).astype(np.float32), vocab)
+    return (model.coef_[0] * scale).astype(np.float32)
 
 
-def cross_fit(
-    docs: list[np.ndarray], labels: np.ndarray, folds: np.ndarray, vocab: int, strength: float
-) -> list[Teacher]:
+def cross_fit(docs: list[np.ndarray], labels: np.ndarray, vocab: int) -> Iterator[np.ndarray]:
     """One teacher per fold, fitted without that fold, so that its scores are honest."""
-    matrix = feature_matrix(docs, vocab)
-    teachers = []
-    for fold in range(folds.max() + 1):
+    matrix, folds = feature_matrix(docs, vocab), np.arange(len(docs)) % FOLDS
+    for fold in range(FOLDS):
         inside = folds == fold
-        teachers.append(fit_teacher(matrix[~inside], labels[~inside], vocab, strength))
-        right = (matrix[inside] @ teachers[-1].weights > 0) == labels[inside]
-        print(f"teacher {fold}: accuracy {right.mean():.4f} on its fold", flush=True)
-    return teachers
+        weights = fit_teacher(matrix[~inside], labels[~inside])
+        right = (matrix[inside] @ weights > 0) == labels[inside]
+        print(f"teacher {fold + 1}: accuracy {right.mean():.4f} on its fold", flush=True)
+        yield weights
 
 
 def negation_phrases(tokenizer: Tokenizer) -> list[tuple[np.ndarray, float]]:
-    """Token ids and log-odds of short phrases with and without a negation.
-
-    Reviews negate too rarely, and n-grams generalise too little, for a model of this size to learn
-    from them alone that "not" turns a judgement around. Undoing a bad word is only faint praise.
-    """
+    """Phrases with and without "not", which reviews alone do not teach a model of this size."""
     phrases = []
-    for plain, negated, good, bad in NEGATION:
+    for plain, negated, good, bad in (NEGATION[:4], NEGATION[4:]):
         cases = [(plain, good, 2.0), (plain, bad, -2.0), (negated, good, -2.0), (negated, bad, 0.8)]
         for frames, words, score in cases:
             texts = [frame.format(word) for frame in frames.split("|") for word in words.split("|")]
-            phrases += [(ids, score) for ids in encode(tokenizer, texts)]
+            phrases += [(ids, expit(score)) for ids in encode(tokenizer, texts)]
     return phrases
 
 
-def thin(ids: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def thin(ids: np.ndarray, rng: Rng) -> np.ndarray:
     """Really delete tokens, at a rate drawn anew for every view, but never all of them."""
     kept = ids[rng.random(ids.size) >= rng.uniform(0, 0.9)]
     return kept if kept.size else ids[:1]
 
 
-def draw_long(ids: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A window of the review, half of the time with tokens really deleted at a random rate."""
+def draw_long(ids: np.ndarray, rng: Rng) -> np.ndarray:
+    """A window of the review, half of the time with tokens deleted."""
     length = int(rng.choice(WINDOWS))
     start = rng.integers(0, max(1, ids.size - length + 1)) if rng.random() < 0.5 else 0
-    ids = ids[start : start + length]
-    return thin(ids, rng) if rng.random() < 0.5 else ids
+    view = ids[start : start + length]
+    return thin(view, rng) if rng.random() < 0.5 else view
 
 
-def draw_short(ids: np.ndarray, rng: np.random.Generator, stops: list[int]) -> np.ndarray:
+def draw_short(ids: np.ndarray, rng: Rng, stops: list[int]) -> np.ndarray:
     """A sentence, or a crop of 1 to 40 tokens whose length is uniform on the log scale."""
     ends = np.flatnonzero(np.isin(ids, stops)) + 1
     if ends.size > 1 and rng.random() < 0.5:
@@ -273,41 +200,44 @@ def draw_short(ids: np.ndarray, rng: np.random.Generator, stops: list[int]) -> n
 
 def pad(views: list[np.ndarray]) -> tuple[torch.Tensor, torch.Tensor]:
     """Wrap the views in [CLS] and [SEP] and pad them to the longest one."""
-    ids = torch.zeros(len(views), max(view.size for view in views) + 2, dtype=torch.long)
-    mask = torch.zeros_like(ids)
-    for row, view in enumerate(views):
-        wrapped = torch.from_numpy(np.concatenate([[CLS], view, [SEP]]))
-        ids[row, : wrapped.numel()] = wrapped
-        mask[row, : wrapped.numel()] = 1
-    return ids, mask
+    rows = [torch.from_numpy(np.concatenate([[CLS], view, [SEP]])) for view in views]
+    ids = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
+    return ids, (ids != 0).long()
 
 
-def by_length(views: list[np.ndarray], rng: np.random.Generator, size: int) -> Iterator[np.ndarray]:
+def by_length(views: list[np.ndarray], rng: Rng) -> Iterator[np.ndarray]:
     """Batches of views of about the same length, in random order, to waste little on padding."""
     order = np.argsort([view.size + rng.uniform(0, 8) for view in views])
-    batches = [order[start : start + size] for start in range(0, len(order), size)]
-    for batch in rng.permutation(len(batches)):
-        yield batches[batch]
+    for start in BATCH * rng.permutation(-(-len(order) // BATCH)):
+        yield order[start : start + BATCH]
 
 
-def epoch_batches(data: Data, rng: np.random.Generator, size: int) -> Iterator[Batch]:
+def epoch_batches(data: Data, rng: Rng) -> Iterator[tuple[torch.Tensor, ...]]:
     """New views of every review with their targets, in batches of similar length."""
     for chunk in np.array_split(rng.permutation(len(data.docs)), CHUNKS):
         drawn = [pair for owner in chunk for pair in data.draw(owner, rng)]
-        views = [view for view, _ in drawn]
-        targets = torch.tensor([target for _, target in drawn])
-        for batch in by_length(views, rng, size):
+        views, targets = [view for view, _ in drawn], torch.tensor([goal for _, goal in drawn])
+        for batch in by_length(views, rng):
             yield *pad([views[i] for i in batch]), targets[batch]
 
 
-def new_model(teacher: Teacher, rng: np.random.Generator) -> BertForSequenceClassification:
-    """A small BERT whose word embeddings start with the teacher's weights along one direction.
+@torch.no_grad()
+def start_embeddings(embeddings: torch.nn.Module, teacher: np.ndarray, rng: Rng) -> None:
+    """Start words with the teacher's weights along one direction, and positions as sinusoids."""
+    words, positions = embeddings.word_embeddings.weight, embeddings.position_embeddings.weight
+    direction = rng.choice([-1.0, 1.0], size=(width := words.shape[1])) / np.sqrt(width)
+    weights = teacher[:-HASH_SIZE] / teacher[:-HASH_SIZE].std()
+    weights[: len(SPECIAL)] = 0
+    words += torch.from_numpy(np.outer(0.3 * weights, direction - direction.mean())).float()
+    rates = torch.exp(-torch.arange(0, width, 2) * (np.log(10_000.0) / width))
+    angles = torch.arange(len(positions))[:, None] * rates
+    positions.copy_(0.04 * torch.cat([angles.sin(), angles.cos()], dim=1))
 
-    No dropout on the attention: it would cost half of the training time on a CPU.
-    """
-    names = ("negative", "positive")
-    config = BertConfig(
-        vocab_size=teacher.vocab,
+
+def new_model(teacher: np.ndarray, rng: Rng) -> transformers.BertForSequenceClassification:
+    """A small BERT; no dropout on the attention, which would cost half of the time on a CPU."""
+    config = transformers.BertConfig(
+        vocab_size=teacher.size - HASH_SIZE,
         hidden_size=96,
         num_hidden_layers=2,
         num_attention_heads=4,
@@ -315,30 +245,12 @@ def new_model(teacher: Teacher, rng: np.random.Generator) -> BertForSequenceClas
         max_position_embeddings=MAX_LENGTH,
         attention_probs_dropout_prob=0.0,
         initializer_range=0.04,
-        id2label=dict(enumerate(names)),
-        label2id={name: i for i, name in enumerate(names)},
+        id2label={0: "negative", 1: "positive"},
+        label2id={"negative": 0, "positive": 1},
     )
-    model = BertForSequenceClassification(config)
-    with torch.no_grad():
-        add_teacher(model.bert.embeddings.word_embeddings.weight, teacher, rng)
-        model.bert.embeddings.position_embeddings.weight.copy_(0.04 * sinusoids(96))
+    model = transformers.BertForSequenceClassification(config)
+    start_embeddings(model.bert.embeddings, teacher, rng)
     return model
-
-
-def add_teacher(words: torch.Tensor, teacher: Teacher, rng: np.random.Generator) -> None:
-    """Write the teacher's single-token weights into one direction that layer norm lets through."""
-    direction = rng.choice([-1.0, 1.0], size=words.shape[1]) / np.sqrt(words.shape[1])
-    direction -= direction.mean()
-    weights = teacher.weights[: teacher.vocab] / teacher.weights[: teacher.vocab].std()
-    weights[: len(SPECIAL)] = 0
-    words += torch.from_numpy(np.outer(0.3 * weights, direction)).float()
-
-
-def sinusoids(width: int) -> torch.Tensor:
-    """Position vectors from which a head can learn "the token before" as a rotation."""
-    rates = torch.exp(-torch.arange(0, width, 2) * (np.log(10_000.0) / width))
-    angles = torch.arange(MAX_LENGTH)[:, None] * rates
-    return torch.cat([angles.sin(), angles.cos()], dim=1)
 
 
 def log_odds(model: torch.nn.Module, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
@@ -348,134 +260,89 @@ def log_odds(model: torch.nn.Module, ids: torch.Tensor, mask: torch.Tensor) -> t
 
 
 @torch.no_grad()
-def predict(model: torch.nn.Module, docs: list[np.ndarray], size: int = 64) -> np.ndarray:
-    """Log-odds of every review, cut at the longest sequence that the model takes."""
+def predict(model: torch.nn.Module, docs: list[np.ndarray]) -> np.ndarray:
+    """Log-odds of every text, cut at the longest sequence that the model takes."""
     model.eval()
     views = [doc[: MAX_LENGTH - 2] for doc in docs]
     scores = np.zeros(len(views), dtype=np.float32)
-    for batch in by_length(views, np.random.default_rng(0), size):
+    for batch in by_length(views, np.random.default_rng(0)):
         scores[batch] = log_odds(model, *pad([views[i] for i in batch])).numpy()
     return scores
 
 
-def train(data: Data, dev: Data, args: argparse.Namespace) -> torch.nn.Module:
+def train(data: Data, dev: Data, epochs: int, rng: Rng) -> torch.nn.Module:
     """Fit the model on fresh views every epoch and return the moving average of its weights."""
-    rng = np.random.default_rng(args.seed)
-    model = new_model(data.teachers[0], rng)
-    print(f"{sum(p.numel() for p in model.parameters()):,} parameters", flush=True)
+    model, started = new_model(data.teachers[0], rng), time.time()
     averaged = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(0.999))
-    optimizer = torch.optim.AdamW(model.parameters(), lr=args.rate, weight_decay=0.01)
-    steps = args.epochs * (3 * len(data.docs) // args.batch + CHUNKS)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, args.rate, steps, pct_start=0.1)
-    for epoch in range(args.epochs):
-        started, losses = time.time(), []
+    optimizer = torch.optim.AdamW(model.parameters(), lr=PEAK_RATE, weight_decay=0.01, fused=True)
+    steps = epochs * (3 * len(data.docs) // BATCH + CHUNKS)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, PEAK_RATE, steps, pct_start=0.1)
+    bce = torch.nn.functional.binary_cross_entropy_with_logits
+    for _ in range(epochs):
         model.train()
-        for batch in epoch_batches(data, rng, args.batch):
-            losses.append(step(model, batch, optimizer))
+        for *inputs, target in epoch_batches(data, rng):
+            optimizer.zero_grad()
+            bce(log_odds(model, *inputs), target).backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
             schedule.step()
             averaged.update_parameters(model)
         right = (predict(averaged.module, dev.docs) > 0) == dev.labels
-        print(
-            f"epoch {epoch + 1}: loss {np.mean(losses):.4f}, held-out accuracy {right.mean():.4f}, "
-            f"{time.time() - started:.0f} s",
-            flush=True,
-        )
+        print(f"{time.time() - started:.0f} s: {right.mean():.4f} on held-out reviews", flush=True)
     return averaged.module
 
 
-def step(model: torch.nn.Module, batch: Batch, optimizer: torch.optim.Optimizer) -> float:
-    """One update on soft targets."""
-    ids, mask, target = batch
-    loss = binary_cross_entropy_with_logits(log_odds(model, ids, mask), target)
-    optimizer.zero_grad()
-    loss.backward()
-    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-    optimizer.step()
-    return loss.item()
-
-
 def save(model: torch.nn.Module, tokenizer: Tokenizer, out: Path) -> None:
-    """Write float16 weights, the configuration and the tokenizer the way transformers reads them."""
+    """Write float16 weights, configuration and tokenizer the way transformers reads them."""
     out.mkdir(parents=True, exist_ok=True)
-    model.config.architectures = ["BertForSequenceClassification"]
+    model.config.update({"architectures": [type(model).__name__], "dtype": "float32"})
     model.config.save_pretrained(out)
     tensors = {name: tensor.half().contiguous() for name, tensor in model.state_dict().items()}
     save_file(tensors, out / "model.safetensors", metadata={"format": "pt"})
+    (out / "model.safetensors").chmod(0o644)
     tokenizer.save(str(out / "tokenizer.json"), pretty=False)
-    settings = {
-        "tokenizer_class": "BertTokenizer",
-        "do_lower_case": True,
-        "model_max_length": MAX_LENGTH,
-        "pad_token": "[PAD]",
-        "unk_token": "[UNK]",
-        "cls_token": "[CLS]",
-        "sep_token": "[SEP]",
-        "mask_token": "[MASK]",
-    }
+    settings = {"tokenizer_class": "BertTokenizer", "model_max_length": MAX_LENGTH}
+    settings |= {f"{token[1:-1].lower()}_token": token for token in SPECIAL}
     (out / "tokenizer_config.json").write_text(json.dumps(settings, indent=2) + "\n")
 
 
 def evaluate(out: Path, texts: list[str], labels: np.ndarray) -> None:
     """Reload the stored files in float32 and measure them as a user would."""
-    tokenizer = AutoTokenizer.from_pretrained(out)
-    model = AutoModelForSequenceClassification.from_pretrained(out, dtype=torch.float32)
-    docs = [np.array(ids) for ids in tokenizer(texts, add_special_tokens=False)["input_ids"]]
-    scores = predict(model, docs)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(out)
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(out).float()
+    scores = predict(model, encode(tokenizer.backend_tokenizer, texts))
     print(f"stored files: accuracy {np.mean((scores > 0) == labels):.4f} on {len(texts):,} texts")
-    points = np.percentile(np.abs(scores), [5, 25, 50, 75, 95, 100])
-    print("|log-odds| at 5, 25, 50, 75, 95, 100 %:", np.round(points, 2))
-    for text in PROBES:
-        ids, mask = pad([np.array(tokenizer(text, add_special_tokens=False)["input_ids"])])
-        print(f"{log_odds(model, ids, mask).item():+.2f}  {text}")
+    print("|log-odds| at 5, 50, 95 and 100 %:", np.percentile(np.abs(scores), [5, 50, 95, 100]))
 
 
-def split(tokenizer: Tokenizer, texts: list[str], labels: np.ndarray, args) -> tuple[Data, Data]:
-    """Data to fit and data held out, which no teacher has seen either."""
-    rng = np.random.default_rng(args.seed)
+def prepare(path: Path, held: int, rng: Rng) -> tuple[Tokenizer, Data, Data]:
+    """The tokenizer, the data to fit and the data held out, which no teacher sees either."""
+    texts, labels = read_reviews(path)
+    tokenizer = train_tokenizer(texts, size=8000)
     docs, order = encode(tokenizer, texts), rng.permutation(len(texts))
-    stops = [tokenizer.token_to_id(mark) for mark in ".!?"]
-    phrases = negation_phrases(tokenizer)
-    parts = []
-    for rows in (order[args.dev :], order[: args.dev]):
-        folds = np.arange(len(rows)) % FOLDS
-        parts.append(Data([docs[i] for i in rows], labels[rows], folds, [], stops, phrases))
-    fit, dev = parts
-    fit.teachers = cross_fit(
-        fit.docs, fit.labels, fit.folds, tokenizer.get_vocab_size(), args.strength
-    )
-    return fit, dev
+    stops, phrases = [tokenizer.token_to_id(mark) for mark in ".!?"], negation_phrases(tokenizer)
+    parts = [([docs[i] for i in rows], labels[rows]) for rows in (order[held:], order[:held])]
+    fit, dev = (Data(*part, [], stops, phrases) for part in parts)
+    fit.teachers = list(cross_fit(fit.docs, fit.labels, tokenizer.get_vocab_size()))
+    return tokenizer, fit, dev
 
 
 def main() -> None:
     """Read, tokenize, fit the teachers, train, store and measure."""
-    args = parse_args()
-    torch.set_num_threads(args.threads)
-    torch.manual_seed(args.seed)
-    started = time.time()
-    texts, labels = read_reviews(args.train)
-    tokenizer = train_tokenizer(texts, args.vocab)
-    model = train(*split(tokenizer, texts, labels, args), args)
-    save(model, tokenizer, args.out)
-    print(f"trained and stored in {(time.time() - started) / 60:.1f} minutes", flush=True)
-    if args.test:
-        evaluate(args.out, *read_reviews(args.test))
-
-
-def parse_args() -> argparse.Namespace:
-    """Command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("train", type=Path, help="JSONL with the fields label (0, 1) and text")
+    parser.add_argument("train", type=Path, help="JSONL with the fields label (0 or 1) and text")
     parser.add_argument("--test", type=Path, help="JSONL to measure the stored files on")
     parser.add_argument("--out", type=Path, default=Path("src/piste/models/demo"))
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--epochs", type=int, default=6)
-    parser.add_argument("--batch", type=int, default=64)
-    parser.add_argument("--rate", type=float, default=1.5e-3)
-    parser.add_argument("--vocab", type=int, default=8000)
-    parser.add_argument("--strength", type=float, default=30.0)
-    parser.add_argument("--dev", type=int, default=1000, help="reviews held out of training")
-    parser.add_argument("--threads", type=int, default=2)
-    return parser.parse_args()
+    parser.add_argument("--epochs", type=int, default=5)
+    parser.add_argument("--held-out", type=int, default=1000, help="reviews kept out of training")
+    args = parser.parse_args()
+    torch.set_num_threads(2)
+    torch.manual_seed(args.seed)
+    tokenizer, fit, dev = prepare(args.train, args.held_out, np.random.default_rng(args.seed))
+    save(train(fit, dev, args.epochs, np.random.default_rng(args.seed)), tokenizer, args.out)
+    if args.test:
+        evaluate(args.out, *read_reviews(args.test))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The pipeline from end to end: planted answers, invariances, and everything a user can get wrong."""
+"""The pipeline from end to end: planted answers, invariances, and what users get wrong."""
 
 import numpy as np
 import pytest
@@ -110,15 +110,12 @@ def test_a_hundred_words_cost_at_most_forty_readings(demo):
         assert explanation.cost.tokens <= 40 * (len(encoded.ids) + encoded.frame.size)
 
 
-def test_the_budget_is_respected_by_every_method(demo):
-    for method in piste.METHODS:
-        for budget in (11, 40, 150):
-            try:
-                explanation = piste.explain(REVIEW, demo, method, budget=budget)
-            except SettingError as error:
-                assert "at least" in error.remedy
-            else:
-                assert explanation.cost.forwards <= budget
+@pytest.mark.parametrize("method", sorted(piste.METHODS))
+def test_the_budget_is_respected_by_every_method(demo, method):
+    explanation = piste.explain(REVIEW, demo, method, budget=70)
+    assert 0 < explanation.cost.forwards <= 70
+    with pytest.raises(SettingError, match="at least"):
+        piste.explain(REVIEW, demo, method, budget=9)
 
 
 @pytest.mark.parametrize("budget", [0, -3, 5, "9", 2.5, True])

@@ -101,8 +101,7 @@ def test_a_damaged_explanation_is_refused_or_still_sound(explanation, data):
         holder[last] = data.draw(JUNK)
     try:
         back = piste.Explanation.from_dict(damaged)
-    except FileError as error:
-        assert "explanation" in error.cause
+    except FileError:
         return
     assert all(np.isfinite(score).all() for score in back.scores.values())
     assert all(len(score) == len(back.players) for score in back.scores.values())

@@ -18,10 +18,10 @@ def test_singles():
 @given(st.integers(1, 40), st.integers(0, 60), st.integers(1, 6), st.integers(0, 99))
 def test_short_rows_have_their_length_and_no_repeats(count, rows, length, seed):
     design = short(rng(seed), count, rows, length)
-    assert (design.lengths == length).all()
+    expected = min(length, count)
+    assert (design.lengths == expected).all()
     assert len(design) == rows
-    if count >= length:
-        assert all(len(set(design.row(i).tolist())) == length for i in range(rows))
+    assert all(len(set(design.row(i).tolist())) == expected for i in range(rows))
 
 
 def test_short_rows_use_all_items_equally_often():
@@ -38,13 +38,6 @@ def test_short_rows_are_uniform_draws():
     times = np.unique(code, return_counts=True)[1]
     assert len(times) == 6 * 5 * 4
     # Rows of one permutation depend on each other, which makes the counts more even, not less.
-    assert stats.chisquare(times).pvalue > 1e-4
-
-
-def test_short_rows_when_there_are_fewer_items_than_places():
-    design = short(rng(), 2, 4000, 3)
-    times = np.unique(design.values.reshape(-1, 3), axis=0, return_counts=True)[1]
-    assert len(times) == 8
     assert stats.chisquare(times).pvalue > 1e-4
 
 

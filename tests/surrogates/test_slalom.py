@@ -81,7 +81,14 @@ def test_lin_is_value_times_weight():
     model = random_model(4, frame=True).normalised()
     scores = slalom_scores(model, GROUPS, np.random.default_rng(0))
     assert scores["lin"] == pytest.approx(scores["value"] * np.exp(scores["importance"]))
-    assert all(scores["value"][i] == model.values[g, 0] for i, g in enumerate(GROUPS))
+
+
+@pytest.mark.parametrize("frame", [False, True])
+def test_value_is_what_the_surrogate_says_of_the_player_alone(frame):
+    model = random_model(4, frame=frame)
+    scores = slalom_scores(model, GROUPS, np.random.default_rng(0))
+    expected = [brute_force(model, [group]) for group in GROUPS.tolist()]
+    assert scores["value"] == pytest.approx(expected)
 
 
 def brute_shapley(model: SlalomModel, tokens: list[int]) -> list[float]:

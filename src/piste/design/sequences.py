@@ -15,13 +15,13 @@ def singles(count: int) -> Ragged:
 
 
 def short(rng: np.random.Generator, count: int, rows: int, length: int = 3) -> Ragged:
-    """Random ordered sequences of `length` items, no item twice in a row while there are enough.
+    """Random ordered sequences of `length` distinct items (of all, where there are fewer).
 
     Rows are cut from random permutations, so that every row is a uniform draw and yet all items
-    appear equally often (within one per permutation).
+    appear equally often (within one per permutation). No item twice in a row: a sequence is never
+    longer than the text its items come from, and so fits the model.
     """
-    if count < length:
-        return Ragged.table(rng.integers(count, size=(rows, length)))
+    length = min(length, count)
     cuts = -(-count // length)  # rows out of one permutation
     rounds = -(-rows // cuts)
     orders = rng.permuted(np.tile(np.arange(count), (rounds, 1)), axis=1)

@@ -15,7 +15,7 @@ _KINDS = {
     "deletions": ("new shortened copy of the text", "new shortened copies of the text"),
 }
 _MEANINGS = {
-    "value": "the effect of the {unit} alone on the {scale}. Above 0 it speaks for {label}, "
+    "value": "the {scale} the model gives to the {unit} alone. Above 0 it speaks for {label}, "
     "below 0 against",
     "importance": "how much the {unit} weighs against the other {unit}s. 0 is the average, "
     "+1 is 2.7 times the weight",

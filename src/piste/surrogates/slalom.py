@@ -18,6 +18,7 @@ from scipy import sparse
 from piste.explanation import FloatArray
 from piste.ragged import IntArray, Ragged
 
+LONGEST_ODDS = 300.0  # between importances; beyond it they make no difference to float64
 EXACT_SHAPLEY = 12  # players: 4,096 coalitions
 PERMUTATION_STEPS = 200_000  # length of all sampled permutations together
 
@@ -62,6 +63,10 @@ class SlalomModel:
         total = counts @ weights + frame_weight
         return weights / total, float(frame_weight / total)
 
+    def alone(self) -> FloatArray:
+        """F of each player by itself, in its frame [players, outputs]: without one, its value."""
+        return self.predict(sparse.eye_array(len(self.importances), format="csr"))
+
     def normalised(self, gamma: float = 0.0) -> SlalomModel:
         """The same model with importances that sum to `gamma` (they are free up to a shift)."""
         shift = (gamma - self.importances.sum()) / len(self.importances)
@@ -74,12 +79,11 @@ class SlalomModel:
         return SlalomModel(scale * self.values + offset, self.importances, frame)
 
     def _weights(self) -> tuple[FloatArray, float]:
-        """exp(importances) and the frame's, divided by the largest so that nothing overflows."""
-        top = self.importances.max()
-        if self.frame is not None:
-            top = max(top, self.frame.importance)
-        frame_weight = 0.0 if self.frame is None else float(np.exp(self.frame.importance - top))
-        return np.exp(self.importances - top), frame_weight
+        """exp(importances) and the frame's, by the largest: nothing overflows, none becomes 0."""
+        frame = [] if self.frame is None else [self.frame.importance]
+        logs = np.append(self.importances, frame)
+        weights = np.exp(np.maximum(logs - logs.max(), -LONGEST_ODDS))
+        return weights[: len(self.importances)], float(weights[-1]) if frame else 0.0
 
 
 def slalom_scores(
@@ -87,20 +91,22 @@ def slalom_scores(
 ) -> dict[str, FloatArray]:
     """Scores of every player (an occurrence of a group) of the text, for the first output.
 
-    value, importance: the parameters. lin: value * exp(importance). removal: F - F without this
+    value: F of the player alone; without a frame that is the parameter v. With one, v is where F
+    would go if the player outweighed the special tokens too: far outside what the model was asked,
+    and so poorly known. importance: s. lin: value * exp(importance). removal: F - F without this
     occurrence. shapley: of the game S -> F(S) on occurrences, where F of no word at all is the
     frame's value, and 0 (undecided) without a frame.
     """
     value, importance = model.values[groups, 0], model.importances[groups]
+    alone = model.alone()[groups, 0]
     counts = np.bincount(groups, minlength=len(model.importances)).astype(np.float64)
     share, frame_share = model.attention(counts)
-    share = np.maximum(share, 1e-30)  # a share of exactly 0 has no value in a coalition of its own
     empty = 0.0 if model.frame is None else float(model.frame.value[0])
     whole = float(counts * share @ model.values[:, 0]) + frame_share * empty
     return {
-        "value": value,
+        "value": alone,
         "importance": importance,
-        "lin": value * np.exp(importance),
+        "lin": alone * np.exp(importance),
         "removal": _removal(value, share[groups], whole, empty),
         "shapley": _shapley(value, share[groups], frame_share, empty, groups, rng),
     }

@@ -12,9 +12,9 @@ ZERO_WIDTH_JOINER = "\u200d"
 CHARACTER_SCRIPTS = ((0x3040, 0x30FF), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF),
                      (0x20000, 0x323AF))  # fmt: skip
 ABBREVIATIONS = frozenset(
-    ["mr", "mrs", "ms", "dr", "prof", "sr", "jr", "st", "vs", "etc", "e.g", "i.e", "inc", "ltd"]
-    + ["co", "no", "vol", "fig", "approx", "dept", "est"]
-)
+    ("mr", "mrs", "ms", "dr", "prof", "sr", "jr", "st", "vs", "etc", "e.g", "i.e", "inc", "ltd",
+     "co", "no", "vol", "fig", "approx", "dept", "est")
+)  # fmt: skip
 SENTENCE_END = re.compile(r"[.!?…。！？؟।]+[\"'”’)\]]*(?=\s|$)|[。！？]+|\n\s*\n")
 
 

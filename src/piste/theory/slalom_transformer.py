@@ -29,7 +29,8 @@ class SlalomTransformer(nn.Module):
         tokens = torch.stack([importances, values, torch.ones_like(values)], dim=1)
         # Without weight and value of its own, the classification token only listens.
         listener = torch.tensor([[NEGLIGIBLE, 0.0, 1.0]], dtype=tokens.dtype)
-        self.embedding = nn.Embedding.from_pretrained(torch.cat([tokens, listener]))
+        table = torch.cat([tokens, listener])
+        self.embedding = nn.Embedding(len(table), 3, _weight=table)
         self.layers = nn.ModuleList(
             _Layer(3, heads, head_size, active=index == 0, dtype=tokens.dtype)
             for index in range(layers)
@@ -41,7 +42,7 @@ class SlalomTransformer(nn.Module):
         hidden = self.embedding(torch.cat([listener, ids], dim=1))  # [batch, 1 + length, 3]
         for layer in self.layers:
             hidden = layer(hidden)
-        return hidden[:, 0, VALUE]
+        return torch.select(hidden[:, 0], 1, VALUE)
 
 
 class _Layer(nn.Module):
@@ -78,7 +79,8 @@ class _Layer(nn.Module):
 
     def _split(self, hidden: Tensor) -> Tensor:
         """[batch, length, heads * size] -> [batch, heads, length, size]"""
-        return hidden.unflatten(2, (self.heads, self.head_size)).transpose(1, 2)
+        batch, length, _ = hidden.shape
+        return hidden.view(batch, length, self.heads, self.head_size).transpose(1, 2)
 
 
 def _null(inputs: int, outputs: int, dtype: torch.dtype) -> nn.Linear:

@@ -1,0 +1,151 @@
+"""The command line as a person meets it: in a process of its own."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+import piste
+
+TEXT = "The plot is thin but the acting is superb."
+
+
+def run(
+    *arguments: str, stdin: str | bytes = b"", **environment: str
+) -> subprocess.CompletedProcess:
+    data = stdin.encode() if isinstance(stdin, str) else stdin
+    return subprocess.run(
+        [sys.executable, "-m", "piste", *arguments],
+        input=data,
+        capture_output=True,
+        env={**os.environ, "COLUMNS": "100", **environment},
+        check=False,
+    )
+
+
+def test_explain_prints_writes_and_leaves_stderr_to_notices(tmp_path):
+    files = {kind: tmp_path / f"out.{kind}" for kind in ("json", "html", "png", "svg")}
+    result = run(
+        "explain", TEXT, "--json", str(files["json"]), "--html", str(files["html"]),
+        "--figure", str(files["png"]),
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    shown = result.stdout.decode()
+    for word in ("superb", "positive", "value", "importance", "R²", "sequences"):
+        assert word in shown
+    assert "\x1b" not in shown  # not a terminal: no escape codes
+    explanation = piste.Explanation.from_json(files["json"])
+    assert explanation.text == TEXT
+    assert files["html"].read_text(encoding="utf-8").lstrip().lower().startswith("<!doctype html>")
+    assert files["png"].read_bytes().startswith(b"\x89PNG")
+    assert "Wrote" in result.stderr.decode()
+    assert "Traceback" not in result.stderr.decode()
+
+
+def test_json_on_standard_output_is_nothing_but_json():
+    result = run("explain", "-", "--json", "-", "--target", "negative", "--unit", "token",
+                 "--seed", "5", "--budget", "60", stdin=TEXT + "\n")  # fmt: skip
+    data = json.loads(result.stdout)
+    assert (data["text"], data["unit"], data["seed"]) == (TEXT, "token", 5)
+    assert data["target"]["label"] == "negative"
+    assert data["cost"]["forwards"] <= 60
+
+
+def test_text_from_a_file_and_from_a_pipe_without_a_dash(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_bytes(b"\xef\xbb\xbf" + TEXT.encode() + b"\r\n")
+    assert json.loads(run("explain", "--file", str(path), "--json", "-").stdout)["text"] == TEXT
+    assert json.loads(run("explain", "--json", "-", stdin=TEXT).stdout)["text"] == TEXT
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["explain", ""], "empty"),
+        (["explain", "  "], "empty"),
+        (["explain", TEXT, "--file", "x"], "Give one of them"),
+        (["explain", "--file", "/no/such/file"], "Cannot read"),
+        (["explain", TEXT, "--model", "./nothing"], "no directory"),
+        (["explain", TEXT, "--method", "slalon"], "Did you mean 'slalom'?"),
+        (["explain", TEXT, "--unit", "words"], "Did you mean 'word'?"),
+        (["explain", TEXT, "--target", "happy"], "negative, positive"),
+        (["explain", TEXT, "--budget", "3"], "at least"),
+        (["explain", TEXT, "--figure", "x.gif"], ".png, .svg, .pdf"),
+        (["explain", TEXT, "--html", "/no/such/folder/x.html"], "Cannot write"),
+        (["explain", TEXT, "--json", "/"], "Cannot write"),
+        (["explain", TEXT, "--seed", "-1"], "seed"),
+    ],
+)
+def test_mistakes_give_one_clear_line_and_exit_code_2(arguments, message):
+    result = run(*arguments)
+    lines = result.stderr.decode().strip().split("\n")
+    assert result.returncode == 2
+    assert len(lines) == 1, lines
+    assert lines[0].startswith("piste: ")
+    assert message in lines[0]
+    assert result.stdout == b""
+
+
+def test_text_that_is_not_utf8():
+    result = run("explain", "-", stdin=b"caf\xe9")
+    assert result.returncode == 2
+    assert b"not UTF-8" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [["explain", "--nonsense"], ["nonsense"], ["explain", "a", "b"]]
+)
+def test_usage_errors_exit_with_2_too(arguments):
+    result = run(*arguments)
+    assert result.returncode == 2
+    assert b"Traceback" not in result.stderr
+
+
+def test_methods_lists_the_table():
+    result = run("methods")
+    assert result.returncode == 0
+    for name in piste.METHODS:
+        assert name in result.stdout.decode()
+
+
+def test_help_and_version():
+    assert "explain" in run("--help").stdout.decode()
+    assert "--budget" in run("explain", "--help").stdout.decode()
+    assert run("--version").stdout.decode().strip() == f"piste {piste.__version__}"
+
+
+def test_help_loads_nothing_heavy():
+    code = (
+        "import sys; sys.argv = ['piste', '--help']\n"
+        "from piste.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "heavy = {'torch', 'transformers', 'scipy', 'numpy', 'matplotlib'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip().endswith("[]")
+
+
+def test_a_reader_that_stops_early_is_no_error():
+    command = f"{sys.executable} -m piste explain '{TEXT}' | head -n 1"
+    result = subprocess.run(["sh", "-c", command], capture_output=True, check=False)
+    assert b"Traceback" not in result.stderr
+
+
+def test_the_progress_bar_waits_a_second(monkeypatch):
+    from rich.console import Console
+
+    from piste.cli import progress
+
+    clock = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
+    with progress.LateBar("Asking", Console(force_terminal=True, quiet=True)) as bar:
+        bar(1, 10)
+        assert bar.bar is None
+        clock[0] = 2.0
+        bar(2, 10)
+        assert bar.bar is not None
+    assert bar.bar.tasks[0].completed == 2
