@@ -87,8 +87,9 @@ def test_a_constant_model_has_its_answer_as_every_value():
 def test_dense_and_sparse_algebra_agree(monkeypatch):
     counts, margins = data(random_model(30), noise=0.1)
     fits = []
-    for density in (0.0, 1.1):
-        monkeypatch.setattr("piste.surrogates.gauss_newton.DENSE", density)
+    for few in (0, 10**9):
+        monkeypatch.setattr("piste.surrogates.pattern.FEW_PAIRS", few)
+        monkeypatch.setattr("piste.surrogates.pattern.DENSE", 0)
         fits.append(fit_gauss_newton(counts, margins, frame=True)[0])
     assert fits[0].values == pytest.approx(fits[1].values, abs=1e-5)
 
