@@ -198,7 +198,8 @@ def test_one_word_says_there_is_nothing_to_compare(demo):
 
 
 def test_a_constant_function_says_that_importances_are_unknown():
-    explanation = piste.explain("a b c d", piste.from_function(lambda t: np.full(len(t), 2.0)))
+    text = "a b c d e f g h"
+    explanation = piste.explain(text, piste.from_function(lambda t: np.full(len(t), 2.0)))
     assert "same answer" in " ".join(explanation.notes)
     assert explanation.scores["value"] == pytest.approx(2.0)
     assert (explanation.scores["importance"] == 0).all()

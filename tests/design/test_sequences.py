@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from piste.design import deletions, pairs, short, singles, subsets
+from piste.design import deletions, mixed_sizes, pairs, short, singles, subsets
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -48,6 +48,15 @@ def test_subsets_keep_order_and_are_uniform():
     times = np.unique(kept, axis=0, return_counts=True)[1]
     assert len(times) == 10
     assert stats.chisquare(times).pvalue > 1e-4
+
+
+def test_mixed_sizes_spread_evenly_over_orders_of_magnitude():
+    sizes = mixed_sizes(rng(), 20_000, 1000, 0.01)
+    assert sizes.min() >= 10
+    assert sizes.max() <= 1000
+    shares = np.log(sizes / 1000) / np.log(0.01)  # uniform on 0..1, up to the rounding
+    assert stats.kstest(shares, "uniform").statistic < 0.02
+    assert (mixed_sizes(rng(), 50, 3) >= 1).all()
 
 
 def test_deletions_remove_a_uniform_number_of_uniform_items():

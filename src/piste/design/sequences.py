@@ -36,6 +36,14 @@ def subsets(rng: np.random.Generator, sizes: IntArray, count: int) -> Ragged:
     return Ragged.masked(ranks < np.asarray(sizes)[:, None])
 
 
+def mixed_sizes(
+    rng: np.random.Generator, rows: int, count: int, smallest: float = 0.06
+) -> IntArray:
+    """Sizes for `subsets`: from the `smallest` share to all but one item, even in the log."""
+    shares = np.exp(rng.uniform(np.log(smallest), 0, size=rows))
+    return np.clip(np.round(shares * count), 1, max(1, count - 1)).astype(np.int64)
+
+
 def deletions(
     rng: np.random.Generator, count: int, rows: int, fewest: int = 1, most: int = 5
 ) -> Ragged:

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from piste.design import deletions, short, singles, subsets
+from piste.design import deletions, mixed_sizes, short, singles, subsets
 from piste.errors import SettingError
 from piste.explanation import Fidelity, FitReport, FloatArray, Target
 from piste.methods.base import Attribution, agreement, ask
@@ -16,7 +16,7 @@ from piste.surrogates.gauss_newton import fit_gauss_newton
 from piste.surrogates.slalom import SlalomModel, count_matrix, slalom_scores
 from piste.text.players import Players
 
-LEAST_SHORT = 60  # short sequences asked of even the shortest text
+LEAST_SHORT = 180  # short sequences asked of even the shortest text
 LEAST_BUDGET = 10  # below this there is nothing to fit
 
 
@@ -31,10 +31,9 @@ class Slalom:
     """
 
     length: int = 3  # of the short sequences
-    samples: int | None = None  # short sequences; None: four for each distinct player
+    samples: int | None = None  # short sequences; None: three for each distinct player
     singles: bool = True
-    subsets: int = 40  # random subsets of the text ...
-    fraction: float = 0.1  # ... of this share of its players
+    subsets: int = 40  # random subsets of the text, from a few players to nearly all
     deletions: int = 0  # the text without 1 to 5 of its players (slow; the paper's SLALOM-fidel)
     frame: bool = True  # special tokens as one always-present player
     gamma: float = 0.0  # the importances' sum
@@ -60,7 +59,7 @@ class Slalom:
             fit_seconds=seconds,
             surrogate_score=float(model.predict(counts)[0, 0]),
             frame_share=model.attention(counts.toarray()[0])[1] if model.frame else None,
-            notes=_notes(model, answers, report),
+            notes=_notes(model, answers),
         )
 
     def _sizes(self, players: Players, left: int | None) -> dict[str, int]:
@@ -68,7 +67,7 @@ class Slalom:
         distinct, single = len(players.first), len(players) == 1
         sizes = {
             "singles": distinct if self.singles else 0,
-            "short": max(4 * distinct, LEAST_SHORT) if self.samples is None else self.samples,
+            "short": max(3 * distinct, LEAST_SHORT) if self.samples is None else self.samples,
             "subsets": 0 if single else self.subsets,
             "deletions": 0 if single else self.deletions,
             "fresh short": max(distinct // 2, 20),
@@ -85,13 +84,13 @@ class Slalom:
 
     def _design(self, players: Players, sizes: dict[str, int], rng: np.random.Generator) -> Ragged:
         distinct = len(players.first)
-        size = max(1, round(self.fraction * len(players)))
+        sizes_of_subsets = mixed_sizes(rng, sizes["subsets"], len(players))
         alone = rng.permutation(distinct)[: sizes["singles"]]
         return Ragged.concat(
             [
                 _of_groups(singles(distinct).take(np.sort(alone)), players),
                 _of_groups(short(rng, distinct, sizes["short"], self.length), players),
-                subsets(rng, np.full(sizes["subsets"], size), len(players)),
+                subsets(rng, sizes_of_subsets, len(players)),
                 deletions(rng, len(players), sizes["deletions"], 1, min(5, len(players) - 1)),
             ]
         )
@@ -125,9 +124,10 @@ class Slalom:
             "short": _of_groups(short(rng, distinct, sizes["fresh short"], self.length), players),
             "deletions": deletions(rng, len(players), sizes["fresh deletions"], 1, most),
         }
-        checks = {}
+        checks, seen = {}, Ragged.concat([fitted, players.whole])
         for kind, candidates in fresh.items():
-            rows = _unseen(candidates, fitted)
+            rows = _unseen(candidates, seen)
+            seen = Ragged.concat([seen, rows])
             if len(rows) > 1:
                 counts = count_matrix(rows, players.groups, distinct)
                 true = ask(query, players, rows, target)
@@ -140,25 +140,23 @@ def _of_groups(rows: Ragged, players: Players) -> Ragged:
     return Ragged(players.first[rows.values], rows.starts)
 
 
-def _unseen(candidates: Ragged, fitted: Ragged) -> Ragged:
-    """The distinct candidates that are not among the fitted rows."""
-    seen = {fitted.row(index).tobytes() for index in range(len(fitted))}
+def _unseen(candidates: Ragged, seen: Ragged) -> Ragged:
+    """The distinct candidates that are not among the seen rows."""
+    keys = {seen.row(index).tobytes() for index in range(len(seen))}
     fresh = []
     for index in range(len(candidates)):
         key = candidates.row(index).tobytes()
-        if key not in seen:
-            seen.add(key)
+        if key not in keys:
+            keys.add(key)
             fresh.append(index)
     return candidates.take(np.array(fresh, dtype=np.int64))
 
 
-def _notes(model: SlalomModel, answers: FloatArray, report: FitReport) -> tuple[str, ...]:
+def _notes(model: SlalomModel, answers: FloatArray) -> tuple[str, ...]:
     notes = []
     spread = float(np.ptp(answers)) if len(answers) else 0.0
     if len(model.importances) == 1:
         notes.append("There is only one distinct word: its importance has nothing to compare with.")
     elif spread <= 1e-9 * max(1.0, float(np.abs(answers).max())):
         notes.append("The model gives the same answer whatever the words: importances are unknown.")
-    if not report.converged and report.iterations:
-        notes.append("The fit stopped before it settled: take small differences lightly.")
     return tuple(notes)

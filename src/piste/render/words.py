@@ -23,6 +23,11 @@ _MEANINGS = {
     "removal": "how far the {scale} should fall if this occurrence is removed",
     "shapley": "the fair share of the {unit} in the {scale}, over all orders of adding {unit}s",
 }
+_WARNING = "The explanation misses much of what the model does here; do not rely on it alone."
+_WARNINGS = {
+    "deletions": "Near the whole text, trust the order of the words more than the size of their "
+    "scores: the model reacts to small changes otherwise than the explanation predicts."
+}
 _OTHER = "a score of the method {method}. Above 0 it speaks for {label}, below 0 against"
 
 
@@ -113,12 +118,13 @@ def headline(explanation: Explanation) -> str:
 def _fidelity(fidelity: Fidelity | None, scale: str) -> list[Statement]:
     if fidelity is None:
         return [Statement("How well the explanation agrees with the model was not measured.")]
-    first, *rest = [_agreement(kind, check, scale) for kind, check in fidelity.checks.items()]
-    found = [Statement(f"Agreement with the model: {rating(fidelity.r2)}. {first}")]
-    if fidelity.r2 is not None and fidelity.r2 < LOW:
-        text = "The explanation misses much of what the model does here; do not rely on it alone."
-        found.append(Statement(text, warning=True))
-    return [*found, *map(Statement, rest)]
+    found = []
+    for kind, check in fidelity.checks.items():
+        sentence = _agreement(kind, check, scale)
+        found.append(Statement(f"Agreement with the model: {rating(check.r2)}. {sentence}"))
+        if check.r2 is not None and check.r2 < LOW:
+            found.append(Statement(_WARNINGS.get(kind, _WARNING), warning=True))
+    return found
 
 
 def _agreement(kind: str, check: Agreement, scale: str) -> str:
