@@ -110,9 +110,12 @@ def headline(explanation: Explanation) -> str:
     """The fidelity in one short line, for where there is room for no more."""
     if explanation.fidelity is None:
         return "Agreement with the model: not measured"
-    r2, rmse = explanation.fidelity.r2, explanation.fidelity.rmse
-    figure = "" if r2 is None else f"R² {_r2(r2)}, "
-    return f"Agreement with the model: {rating(r2)} ({figure}typical error {rmse:.2g})"
+    parts = []
+    for kind, check in explanation.fidelity.checks.items():
+        where = _KINDS.get(kind, (kind, f"sequences ({kind})"))[1]
+        figure = "" if check.r2 is None else f" (R² {_r2(check.r2)})"
+        parts.append(f"{rating(check.r2)} on {where}{figure}")
+    return f"Agreement with the model: {', '.join(parts)}"
 
 
 def _fidelity(fidelity: Fidelity | None, scale: str) -> list[Statement]:
