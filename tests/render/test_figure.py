@@ -40,7 +40,7 @@ def test_labels_do_not_overlap(explanation: Explanation) -> None:
 def test_the_figure_tells_the_story() -> None:
     shown = texts(draw(sample()))
     assert "positive, probability 98 %, log-odds +3.90" in shown
-    assert "Agreement with the model: good (R² 0.81, typical error 0.5)" in shown
+    assert "good on new short sequences (R² 0.81)" in shown
     assert "brilliant" in shown
 
 
