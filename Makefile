@@ -39,7 +39,7 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: $(VENV)/bin/python pyproject.toml constraints.txt
-	$(PIP) -e .
+	$(PIP) -e ".[fast]"
 	@touch $@
 
 $(VENV)/.tested: $(VENV)/.installed

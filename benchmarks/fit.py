@@ -1,6 +1,6 @@
 """Fit time: Gauss-Newton against the paper's SGD on the same 5,000 short sequences.
 
-    python benchmarks/fit.py [--players 200] [--rows 5000] [--noise 0.1] [--repeat 5]
+python benchmarks/fit.py [--players 200] [--rows 5000] [--noise 0.1] [--repeat 5]
 """
 
 import argparse

@@ -32,9 +32,22 @@ CORPUS = [
 SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory):
+    """Converted models of the tests stay out of the user's cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PISTE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def demo():
-    return piste.load()
+    return piste.load(backend="torch")
+
+
+@pytest.fixture(scope="session")
+def compiled_demo(_own_cache):
+    return piste.load(backend="openvino")
 
 
 @pytest.fixture(scope="session")
@@ -124,14 +137,14 @@ def tiny_gpt2(vocabulary: int, seed: int = 0) -> GPT2ForSequenceClassification:
 
 @pytest.fixture(scope="session")
 def bert(wordpiece):
-    return piste.load(tiny_bert(len(wordpiece)), wordpiece)
+    return piste.load(tiny_bert(len(wordpiece)), wordpiece, backend="torch")
 
 
 @pytest.fixture(scope="session")
 def gpt2(byte_level):
-    return piste.load(tiny_gpt2(len(byte_level)), byte_level)
+    return piste.load(tiny_gpt2(len(byte_level)), byte_level, backend="torch")
 
 
 @pytest.fixture(scope="session")
 def bert_on_sentencepiece(sentencepiece):
-    return piste.load(tiny_bert(len(sentencepiece)), sentencepiece)
+    return piste.load(tiny_bert(len(sentencepiece)), sentencepiece, backend="torch")

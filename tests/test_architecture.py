@@ -25,7 +25,7 @@ RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
 # The Explanation offers its pictures and its reader; they load when asked for.
 FACADE = {("explanation", "render"), ("explanation", "reading")}
 # Where torch may be imported at all; everything else must start without it.
-TORCH = {"models/huggingface.py", "surrogates/sgd.py", "theory"}
+TORCH = {"models/huggingface.py", "models/compiled.py", "surrogates/sgd.py", "theory"}
 HEAVY = {"torch", "transformers", "openvino", "safetensors"}
 FILES = sorted(SOURCE.rglob("*.py"))
 

@@ -70,13 +70,23 @@ def test_the_same_seed_gives_the_same_bits(demo, method, unit):
     assert first.fidelity == second.fidelity
 
 
+@pytest.mark.parametrize("method", sorted(piste.METHODS))
+def test_the_backend_does_not_change_the_scores(demo, compiled_demo, method):
+    torch, compiled = (piste.explain(REVIEW, c, method) for c in (demo, compiled_demo))
+    for kind, scores in torch.scores.items():
+        size = np.abs(scores).max()
+        assert compiled.scores[kind] == pytest.approx(scores, rel=1e-4, abs=1e-4 * size), kind
+    assert "openvino" in compiled.backend
+    assert "torch" in torch.backend
+
+
 def test_another_seed_asks_other_sequences(demo):
     first, second = (piste.explain(REVIEW, demo, seed=seed) for seed in (1, 2))
     assert (first.scores["value"] != second.scores["value"]).any()
 
 
 @pytest.mark.parametrize("method", sorted(piste.METHODS))
-@pytest.mark.parametrize("name", ["demo", "bert", "gpt2"])
+@pytest.mark.parametrize("name", ["demo", "compiled_demo", "bert", "gpt2"])
 def test_the_batch_size_does_not_change_the_scores(name, method, request):
     classifier = request.getfixturevalue(name)
     reference = piste.explain(REVIEW[:150], classifier, method)

@@ -61,6 +61,7 @@ def explain(
         unit=unit,
         seed=seed,
         model=classifier.name,
+        backend=classifier.backend,
         versions=_versions(),
         fidelity=found.fidelity,
         fit=found.fit,

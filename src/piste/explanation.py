@@ -122,6 +122,7 @@ class Explanation:
     unit: str
     seed: int
     model: str
+    backend: str
     versions: dict[str, str]
     fidelity: Fidelity | None = None
     fit: FitReport | None = None

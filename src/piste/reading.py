@@ -59,6 +59,7 @@ def _explanation(data: Mapping[str, Any]) -> Explanation:
         unit=_string(data["unit"]),
         seed=_integer(data["seed"]),
         model=_string(data["model"]),
+        backend=_string(data["backend"]),
         versions={k: _string(v) for k, v in _mapping(data["versions"]).items()},
         fidelity=_maybe(data["fidelity"], _fidelity),
         fit=_maybe(data["fit"], _fit),

@@ -18,6 +18,7 @@ class Recorder:
     name: str = "recorder"
     labels: tuple[str, ...] = ("sum", "length")
     outputs: str = "classes"
+    backend: str = "recorder"
     most: int = 10**9  # sequences at once before memory runs out
     poison: int = -1
     batches: list[np.ndarray] = field(default_factory=list)

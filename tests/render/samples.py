@@ -102,6 +102,7 @@ def sample(
         "unit": "word",
         "seed": 0,
         "model": "piste-demo",
+        "backend": "torch 2.13.0 on cpu",
         "versions": {"piste": "0.1.0", "numpy": "2.4.6"},
         "fidelity": Fidelity(
             {"short": Agreement(0.81, 0.5, 90), "deletions": Agreement(0.64, 0.7, 40)}

@@ -41,6 +41,7 @@ class FunctionClassifier:
     scale: Scale
     name: str
     outputs: Outputs = "classes"
+    backend: str = "function"
     # A piece is a word with the blanks before it, so that the whole text is sent as written.
     pieces: Vocabulary = field(default_factory=Vocabulary)
     words: Vocabulary = field(default_factory=Vocabulary)

@@ -16,13 +16,12 @@ import torch
 import transformers
 from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
-from piste.errors import ModelError, choices
+from piste.errors import ModelError
 from piste.explanation import FloatArray
 from piste.models.protocol import Outputs
 from piste.ragged import IntArray
 from piste.text.encoding import Encoding, Frame
 
-BACKENDS = ("auto", "torch")
 UNSTATED = 10**6  # tokenizers without a limit give an astronomically large one
 
 
@@ -33,6 +32,11 @@ class HuggingFaceClassifier:
     model: Any  # PreTrainedModel
     tokenizer: Any  # PreTrainedTokenizerFast
     name: str
+    notice: str = ""  # something the user should know with every explanation
+
+    @property
+    def backend(self) -> str:
+        return f"torch {torch.__version__} on {self.model.device}"
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -65,11 +69,12 @@ class HuggingFaceClassifier:
         used = body[: max(0, self.limit - frame.size)]
         kept = tuple(ids[i] for i in used)
         notes = _truncation(text, len(body), len(used), spans[used[-1]][1] if used else 0)
+        notes += (self.notice,) if self.notice else ()
         return Encoding(text, kept, tuple(tuple(spans[i]) for i in used), kept, frame, notes)
 
     def logits(self, ids: IntArray) -> FloatArray:
         inputs = torch.from_numpy(np.ascontiguousarray(ids)).to(self.model.device)
-        with torch.inference_mode(), _evaluating(self.model), _last_token_is_last(self.model):
+        with torch.inference_mode(), evaluating(self.model), unpadded(self.model):
             logits = self.model(input_ids=inputs, attention_mask=torch.ones_like(inputs)).logits
         return np.asarray(logits.float().cpu().numpy(), dtype=np.float64)
 
@@ -86,11 +91,9 @@ class HuggingFaceClassifier:
 
 
 def load_huggingface(
-    model: Any, tokenizer: Any, *, device: str | None, backend: str
+    model: Any, tokenizer: Any = None, *, device: str | None = None
 ) -> HuggingFaceClassifier:
-    """The classifier behind `piste.load`."""
-    if backend not in BACKENDS:
-        raise choices("backend", backend, BACKENDS)
+    """The torch classifier behind `piste.load`."""
     if isinstance(model, str | os.PathLike):
         source = _source(os.fspath(model))
         loaded, name = _load_model(source, device), str(model)
@@ -255,7 +258,7 @@ def quiet() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _evaluating(model: Any) -> Iterator[None]:
+def evaluating(model: Any) -> Iterator[None]:
     """Dropout off while we ask; a model in training comes back in training."""
     training = [module for module in model.modules() if module.training]
     model.eval()
@@ -267,7 +270,7 @@ def _evaluating(model: Any) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _last_token_is_last(model: Any) -> Iterator[None]:
+def unpadded(model: Any) -> Iterator[None]:
     """Decoders look for the last token that is not padding; ours are never padded.
 
     An impossible padding id makes that the last token, whatever the text holds.

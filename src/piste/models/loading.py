@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from typing import TYPE_CHECKING, Any
 
+from piste.errors import ModelError, choices
+
 if TYPE_CHECKING:
+    from piste.models.compiled import CompiledClassifier
     from piste.models.huggingface import HuggingFaceClassifier
+
+BACKENDS = ("auto", "torch", "openvino")
 
 
 def load(
@@ -15,12 +21,37 @@ def load(
     *,
     device: str | None = None,
     backend: str = "auto",
-) -> HuggingFaceClassifier:
+) -> HuggingFaceClassifier | CompiledClassifier:
     """A Hugging Face text classifier: a hub name, a directory, or a `PreTrainedModel`.
 
     Without an argument it is the small sentiment model that ships with piste. A model object
     without a known origin needs its `tokenizer` (an object, a name or a directory).
+
+    backend: "auto" compiles the model with OpenVINO when that is installed, the model is on the
+    CPU and the compiled one gives the same logits; "torch" never does, "openvino" insists.
     """
+    if backend not in BACKENDS:
+        raise choices("backend", backend, BACKENDS)
     from piste.models.huggingface import load_huggingface
 
-    return load_huggingface(model, tokenizer, device=device, backend=backend)
+    classifier = load_huggingface(model, tokenizer, device=device)
+    return classifier if backend == "torch" else _compiled(classifier, insist=backend != "auto")
+
+
+def _compiled(
+    classifier: HuggingFaceClassifier, *, insist: bool
+) -> HuggingFaceClassifier | CompiledClassifier:
+    from piste.models.compiled import CannotCompile, available, compile_classifier
+
+    if not insist and (not available() or classifier.model.device.type != "cpu"):
+        return classifier
+    try:
+        return compile_classifier(classifier)
+    except CannotCompile as error:
+        if insist:
+            raise ModelError(
+                f"Cannot compile {classifier.name!r} with OpenVINO: {error}.",
+                'Use backend="torch".',
+            ) from error
+        notice = f"The model runs in torch, not compiled: {error}."
+        return dataclasses.replace(classifier, notice=notice)

@@ -17,6 +17,11 @@ class Classifier(Protocol):
     def name(self) -> str: ...
 
     @property
+    def backend(self) -> str:
+        """What computes the answers, for the record."""
+        ...
+
+    @property
     def labels(self) -> tuple[str, ...] | None:
         """Names of the outputs; None while a function has not said how many it has."""
         ...

@@ -180,6 +180,7 @@ def facts(explanation: Explanation) -> dict[str, str]:
     """Where the explanation comes from: enough to make it again."""
     return {
         "Model": explanation.model,
+        "Computed by": explanation.backend,
         "Method": explanation.method,
         "Settings": _pairs(explanation.settings) or "none",
         "Unit": explanation.unit,

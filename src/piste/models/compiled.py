@@ -1,0 +1,214 @@
+"""OpenVINO on a CPU behind the same protocol: the torch model converted once, checked, cached."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import inspect
+import logging
+import os
+import shutil
+import tempfile
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from piste.errors import ModelError
+from piste.explanation import FloatArray
+from piste.models.huggingface import HuggingFaceClassifier, evaluating, quiet, unpadded
+from piste.models.protocol import Outputs
+from piste.ragged import IntArray
+from piste.text.encoding import Encoding
+
+LARGEST_DIFFERENCE = 1e-3  # of a logit, against torch
+PROBE = "A short text, and then some more words, to see that both say the same. "
+
+
+class CannotCompile(Exception):
+    """Why the model stays in torch."""
+
+
+@dataclass(frozen=True)
+class CompiledClassifier:
+    """A Hugging Face classifier whose forward pass runs in OpenVINO."""
+
+    origin: HuggingFaceClassifier
+    request: Any  # openvino.CompiledModel
+    difference: float  # largest seen between its logits and torch's
+    stamp: int  # of the weights that were compiled
+
+    @property
+    def name(self) -> str:
+        return self.origin.name
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return self.origin.labels
+
+    @property
+    def outputs(self) -> Outputs:
+        return self.origin.outputs
+
+    @property
+    def backend(self) -> str:
+        return f"openvino {version('openvino')}, logits within {self.difference:.0e} of torch"
+
+    def encode(self, text: str) -> Encoding:
+        return self.origin.encode(text)
+
+    def logits(self, ids: IntArray) -> FloatArray:
+        if _stamp(self.origin.model) != self.stamp:  # trained on since: what was compiled is stale
+            return self.origin.logits(ids)
+        return _infer(self.request, ids)
+
+    def show(self, ids: IntArray) -> str:
+        return self.origin.show(ids)
+
+
+def available() -> bool:
+    return find_spec("openvino") is not None
+
+
+def compile_classifier(classifier: HuggingFaceClassifier) -> CompiledClassifier:
+    """The compiled twin. Raises `CannotCompile` with the reason when there is none."""
+    if not available():
+        raise ModelError("OpenVINO is not installed.", "Install it: pip install 'piste[fast]'.")
+    if classifier.model.device.type != "cpu":
+        raise CannotCompile(f"the model is on {classifier.model.device}, not on the CPU")
+    try:
+        request = _compiled(classifier.model)
+        difference = _difference(classifier, request)
+    except CannotCompile:
+        raise
+    except Exception as error:  # a converter may fail in any way; torch still works
+        raise CannotCompile(f"it does not convert ({str(error).strip()[:200]})") from error
+    if not difference <= LARGEST_DIFFERENCE:
+        raise CannotCompile(f"its logits differ from torch's by {difference:.1e}")
+    return CompiledClassifier(classifier, request, difference, _stamp(classifier.model))
+
+
+def cache_directory() -> Path:
+    """Where converted models are kept: $PISTE_CACHE, else the user's cache directory."""
+    own = os.environ.get("PISTE_CACHE")
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return (Path(own) if own else Path(base).expanduser() / "piste") / "openvino"
+
+
+def _compiled(model: Any) -> Any:
+    import openvino
+
+    folder = cache_directory() / _key(model)
+    core = openvino.Core()
+    with contextlib.suppress(OSError):  # without a place to cache, every load compiles anew
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        core.set_property({"CACHE_DIR": str(folder.parent / "kernels")})
+    with _calm():
+        graph = _cached(core, folder) or _convert(model, folder)
+    settings = {"INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY"}
+    return core.compile_model(graph, "CPU", settings)
+
+
+def _key(model: Any) -> str:
+    """Changes with the weights, the architecture and the versions that convert them."""
+    digest = hashlib.blake2b(digest_size=16)
+    for package in ("openvino", "torch", "transformers"):
+        digest.update(f"{package} {version(package)}\n".encode())
+    digest.update(model.config.to_json_string(use_diff=False).encode())
+    for name, tensor in sorted(model.state_dict().items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+        digest.update(tensor.detach().contiguous().view(torch.uint8).numpy().data)
+    return digest.hexdigest()
+
+
+def _stamp(model: Any) -> int:
+    """Changes when a weight is written to or replaced: torch counts the writes."""
+    return hash(tuple((weight._version, weight.data_ptr()) for weight in model.parameters()))
+
+
+def _cached(core: Any, folder: Path) -> Any | None:
+    """The converted model of an earlier load; None where there is none that can be read."""
+    path = folder / "model.xml"
+    if not path.exists():
+        return None
+    try:
+        return core.read_model(path)
+    except RuntimeError:
+        shutil.rmtree(folder, ignore_errors=True)  # damaged: convert it anew
+        return None
+
+
+def _convert(model: Any, folder: Path) -> Any:
+    import openvino
+
+    example = torch.ones((2, 5), dtype=torch.int64)
+    with torch.no_grad(), evaluating(model), unpadded(model):
+        graph = openvino.convert_model(_Logits(model), example_input=(example, example))
+    dynamic = openvino.PartialShape([-1, -1])
+    graph.reshape(dict.fromkeys(graph.inputs, dynamic))
+    _keep(graph, folder)
+    return graph
+
+
+def _keep(graph: Any, folder: Path) -> None:
+    """Write beside, then rename: another process never sees half a model."""
+    import openvino
+
+    with contextlib.suppress(OSError), tempfile.TemporaryDirectory(dir=folder.parent) as beside:
+        openvino.save_model(graph, Path(beside) / "model.xml", compress_to_fp16=False)
+        os.rename(beside, folder)
+        os.mkdir(beside)  # for the temporary directory to remove
+
+
+class _Logits(torch.nn.Module):
+    """What is traced: ids and mask in, logits out."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__()
+        self.model = model
+        # A decoder's cache of keys is an object that no converter understands.
+        takes_cache = "use_cache" in inspect.signature(model.forward).parameters
+        self.settings = {"use_cache": False} if takes_cache else {}
+
+    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> Any:
+        answer = self.model(input_ids=input_ids, attention_mask=attention_mask, **self.settings)
+        return answer.logits
+
+
+def _infer(request: Any, ids: IntArray) -> FloatArray:
+    ids = np.ascontiguousarray(ids)
+    logits = request([ids, np.ones_like(ids)])[0]
+    return np.asarray(logits, dtype=np.float64)
+
+
+def _difference(classifier: HuggingFaceClassifier, request: Any) -> float:
+    """The largest difference of a logit on pieces of a text, from one token to the limit."""
+    encoded = classifier.encode(PROBE * 40)
+    largest = 0.0
+    for length in (1, 2, 3, 5, 17, 64, len(encoded.ids)):
+        body = encoded.ids[:length]
+        frame = encoded.frame
+        rows = [[*frame.prefix, *order, *frame.suffix] for order in (body, body[::-1])]
+        ids = np.array(rows, dtype=np.int64)
+        gap = np.abs(_infer(request, ids) - classifier.logits(ids)).max()
+        largest = max(largest, float(gap)) if np.isfinite(gap) else float("inf")
+    return largest
+
+
+@contextlib.contextmanager
+def _calm() -> Iterator[None]:
+    """Tracing warns about every branch it takes; nobody can act on that."""
+    tracer = logging.getLogger("torch.jit")
+    with quiet(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        before, tracer.disabled = tracer.disabled, True
+        try:
+            yield
+        finally:
+            tracer.disabled = before

@@ -1,0 +1,117 @@
+"""The compiled twin gives the same answers, or torch does the work and says so."""
+
+import numpy as np
+import pytest
+import torch
+
+import piste
+from piste.errors import ModelError
+from piste.models import compiled
+from piste.models.compiled import CompiledClassifier, cache_directory
+from tests.conftest import tiny_bert, tiny_gpt2
+
+TEXT = "the film was good and the plot not bad at all"
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("PISTE_CACHE", str(tmp_path))
+    return tmp_path / "openvino"
+
+
+def test_auto_compiles_on_a_cpu_and_agrees_with_torch(wordpiece, cache):
+    model = tiny_bert(len(wordpiece))
+    auto, plain = piste.load(model, wordpiece), piste.load(model, wordpiece, backend="torch")
+    assert isinstance(auto, CompiledClassifier)
+    assert auto.difference < 1e-3
+    for shape in ((1, 1), (3, 2), (50, 7), (2, 64)):
+        ids = np.random.default_rng(0).integers(5, len(wordpiece), size=shape)
+        assert auto.logits(ids) == pytest.approx(plain.logits(ids), abs=1e-4)
+    assert (auto.name, auto.labels, auto.outputs) == (plain.name, plain.labels, plain.outputs)
+    assert auto.encode(TEXT) == plain.encode(TEXT)
+
+
+def test_a_decoder_compiles_too_and_reads_the_last_token(byte_level, cache):
+    model = tiny_gpt2(len(byte_level))
+    fast = piste.load(model, byte_level, backend="openvino")
+    plain = piste.load(model, byte_level, backend="torch")
+    ids = np.array([[5, 6, 7, 0], [9, 9, 9, 9]])
+    assert fast.logits(ids) == pytest.approx(plain.logits(ids), abs=1e-4)
+    assert model.config.pad_token_id is None
+
+
+def test_it_is_converted_once(wordpiece, cache, monkeypatch):
+    model = tiny_bert(len(wordpiece))
+    piste.load(model, wordpiece)
+    stored = [folder for folder in cache.iterdir() if folder.name != "kernels"]
+    assert len(stored) == 1
+    monkeypatch.setattr(compiled, "_convert", lambda *_: pytest.fail("converted again"))
+    assert isinstance(piste.load(model, wordpiece), CompiledClassifier)
+
+
+def test_other_weights_or_another_configuration_have_another_key(wordpiece):
+    model = tiny_bert(len(wordpiece))
+    before = compiled._key(model)
+    assert compiled._key(tiny_bert(len(wordpiece))) == before
+    with torch.no_grad():
+        model.classifier.bias += 1e-3
+    assert compiled._key(model) != before
+    assert compiled._key(tiny_bert(len(wordpiece), layer_norm_eps=1e-3)) != before
+
+
+def test_a_damaged_cache_is_mended(wordpiece, cache):
+    model = tiny_bert(len(wordpiece))
+    piste.load(model, wordpiece)
+    (stored,) = (folder for folder in cache.iterdir() if folder.name != "kernels")
+    (stored / "model.xml").write_text("<not a model")
+    assert isinstance(piste.load(model, wordpiece), CompiledClassifier)
+
+
+def test_a_cache_that_cannot_be_written_is_no_obstacle(wordpiece, tmp_path, monkeypatch):
+    blocked = tmp_path / "file"
+    blocked.write_text("in the way")
+    monkeypatch.setenv("PISTE_CACHE", str(blocked))
+    assert isinstance(piste.load(tiny_bert(len(wordpiece)), wordpiece), CompiledClassifier)
+
+
+def test_a_model_that_differs_stays_in_torch_with_a_notice(wordpiece, cache, monkeypatch):
+    right = compiled._infer
+    monkeypatch.setattr(compiled, "_infer", lambda request, ids: right(request, ids) + 0.01)
+    classifier = piste.load(tiny_bert(len(wordpiece)), wordpiece)
+    assert not isinstance(classifier, CompiledClassifier)
+    assert "differ from torch's by 1.0e-02" in piste.explain(TEXT, classifier).notes[0]
+    with pytest.raises(ModelError, match="differ from torch"):
+        piste.load(tiny_bert(len(wordpiece)), wordpiece, backend="openvino")
+
+
+def test_a_model_that_does_not_convert_stays_in_torch(wordpiece, cache, monkeypatch):
+    def refuse(*_):
+        raise RuntimeError("no such operation")
+
+    monkeypatch.setattr(compiled, "_convert", refuse)
+    classifier = piste.load(tiny_bert(len(wordpiece)), wordpiece)
+    assert "no such operation" in classifier.notice
+
+
+def test_without_openvino_auto_is_torch_and_insisting_names_the_extra(wordpiece, monkeypatch):
+    monkeypatch.setattr(compiled, "find_spec", lambda name: None)
+    classifier = piste.load(tiny_bert(len(wordpiece)), wordpiece)
+    assert not isinstance(classifier, CompiledClassifier)
+    assert classifier.notice == ""
+    with pytest.raises(ModelError, match=r"piste\[fast\]"):
+        piste.load(tiny_bert(len(wordpiece)), wordpiece, backend="openvino")
+
+
+def test_a_model_that_is_trained_on_is_never_answered_from_old_weights(wordpiece, cache):
+    model = tiny_bert(len(wordpiece))
+    fast, ids = piste.load(model, wordpiece), np.array([[2, 9, 8, 3]])
+    before = fast.logits(ids)
+    with torch.no_grad():
+        model.classifier.bias += torch.tensor([0.0, 5.0])
+    assert fast.logits(ids) - before == pytest.approx(np.array([[0.0, 5.0]]), abs=1e-4)
+
+
+def test_where_the_cache_is(monkeypatch, tmp_path):
+    monkeypatch.delenv("PISTE_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_directory() == tmp_path / "piste" / "openvino"
