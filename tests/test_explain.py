@@ -196,6 +196,29 @@ def test_edge_texts_have_a_defined_result(demo, method, name):
         explanation.to_json()
 
 
+@pytest.mark.parametrize("thing", [len, object(), 3, lambda texts: texts])
+def test_things_that_are_no_classifier_say_how_to_make_one(thing):
+    with pytest.raises(SettingError, match="from_function"):
+        piste.explain(REVIEW, thing)
+
+
+def test_a_string_is_loaded():
+    assert piste.explain("a superb film", "demo").model == "demo"
+
+
+def test_words_the_model_does_not_know_are_told(demo):
+    explanation = piste.explain("这部电影 superb", demo)
+    assert "4 of 5 tokens are unknown" in explanation.notes[0]
+    assert "[UNK]" in explanation.notes[0]
+    assert not piste.explain(REVIEW, demo).notes
+
+
+@pytest.mark.parametrize("text", ["not good", "a b c", "w0 w1 w2 w3"])
+def test_even_tiny_texts_are_checked(text):
+    classifier = piste.from_function(lambda texts: np.array([len(t) + t.count("a") for t in texts]))
+    assert piste.explain(text, classifier).fidelity is not None or len(text.split()) < 3
+
+
 def test_only_control_characters(demo):
     with pytest.raises(PisteError):
         piste.explain("\x00\x01\x02", demo)

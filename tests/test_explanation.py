@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import piste
 from piste.errors import FileError, SettingError
+from piste.explanation import Agreement, Fidelity
 from tests.planted import PlantedSlalom
 
 
@@ -23,7 +24,7 @@ def test_json_round_trip(explanation, tmp_path):
     text = explanation.to_json(path)
     assert json.loads(path.read_text()) == json.loads(text)
     back = piste.Explanation.from_json(path)
-    assert back.to_dict() == explanation.to_dict()
+    assert back == explanation
     assert back.players == explanation.players
     assert back.target == explanation.target
     assert all((back.scores[k] == v).all() for k, v in explanation.scores.items())
@@ -46,6 +47,29 @@ def test_top_lists_distinct_players_strongest_first(explanation):
     assert {row.player.text: row.occurrences for row in everything}["w1"] == 3
     with pytest.raises(SettingError, match="value, importance, lin"):
         explanation.top(by="vlaue")
+
+
+@pytest.mark.parametrize("count", [-1, "3", 2.0, True])
+def test_top_takes_a_whole_number(explanation, count):
+    with pytest.raises(SettingError, match="whole number"):
+        explanation.top(count)
+    assert explanation.top(0) == []
+
+
+def test_equality_and_a_short_repr(explanation):
+    changed = piste.Explanation.from_dict({**explanation.to_dict(), "seed": 9})
+    assert explanation != changed
+    assert explanation != "an explanation"
+    assert len(repr(explanation)) < 120
+    assert "positive" in repr(explanation)
+
+
+def test_the_worst_check_speaks_for_all():
+    good, bad, none = Agreement(0.9, 1.0, 9), Agreement(-0.5, 2.0, 9), Agreement(None, 0.1, 9)
+    assert Fidelity({"short": good, "deletions": bad}).r2 == -0.5
+    assert Fidelity({"short": good, "deletions": bad}).rmse == 2.0
+    assert Fidelity({"short": none, "deletions": good}).r2 == 0.9
+    assert Fidelity({"short": none}).r2 is None
 
 
 def test_scores_are_aligned_with_players(explanation):

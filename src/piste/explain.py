@@ -21,7 +21,7 @@ REPORTED = ("piste", "numpy", "scipy", "torch", "transformers")
 
 def explain(
     text: str,
-    classifier: Classifier | None = None,
+    classifier: Classifier | str | None = None,
     method: str | Method = "slalom",
     *,
     target: str | int | None = None,
@@ -34,15 +34,19 @@ def explain(
 ) -> Explanation:
     """Explain why `classifier` (the embedded model by default) decides on `text` as it does.
 
+    classifier: from `load` or `from_function`; a string is loaded.
+    method: a name from `METHODS`, or an object with its own settings: `Slalom(length=5)`.
     target: a label or an index; None explains the predicted one.
     unit: "word", "token" or "sentence"; repeats: "shared" gives equal ones one score.
-    budget: the most sequences the model may be asked.
+    seed: of everything random; the same seed and settings give the same scores.
+    budget: the most sequences the model may be asked; None: by the length of the text, some
+    hundreds for a hundred words.
     batch_tokens: how many tokens go through the model at once; it does not change the scores.
     progress: called with (sequences answered, sequences planned).
     """
     name, chosen = find_method(method)
     _check_numbers(seed, budget, batch_tokens)
-    classifier = load() if classifier is None else classifier
+    classifier = _classifier(classifier)
     encoding = classifier.encode(check_text(text))
     players = split(encoding, unit, repeats)
     query = Query(classifier, encoding.frame, budget, batch_tokens, progress)
@@ -71,12 +75,24 @@ def explain(
     )
 
 
+def _classifier(given: Classifier | str | None) -> Classifier:
+    if given is None or isinstance(given, str):
+        return load(given or "demo")
+    if hasattr(given, "encode") and hasattr(given, "logits"):
+        return given
+    raise SettingError(
+        f"A {type(given).__name__} is not a classifier that piste can ask.",
+        "Use piste.load(model, tokenizer) for a transformers model, piste.from_function(fn) for a"
+        ' function of texts (outputs="probabilities" for a predict_proba).',
+    )
+
+
 def _check_numbers(seed: int, budget: int | None, batch_tokens: int) -> None:
     for name, number, least in (("seed", seed, 0), ("batch_tokens", batch_tokens, 1)):
         if isinstance(number, bool) or not isinstance(number, int) or number < least:
             raise SettingError(f"{name} is {number!r}.", f"Give a whole number from {least}.")
     if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int)):
-        raise SettingError(f"budget is {budget!r}.", "Give a whole number of sequences.")
+        raise SettingError(f"budget is {budget!r}.", "Give a whole number of sequences, or None.")
 
 
 def _versions() -> dict[str, str]:

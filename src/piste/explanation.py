@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from piste.errors import FileError, choices
+from piste.errors import FileError, SettingError, choices
 from piste.files import write_atomic
 
 FloatArray = NDArray[np.float64]
@@ -58,21 +58,25 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Fidelity:
-    """Held-out agreement by kind of sequence ("short", "deletions"); the first is the headline."""
+    """Held-out agreement by kind of sequence: `checks["short"]`, `checks["deletions"]`.
+
+    `r2` and `rmse` are those of the worst check: a figure to decide by must not flatter.
+    """
 
     checks: Mapping[str, Agreement]
 
     @property
     def r2(self) -> float | None:
-        return self.headline.r2
+        return self.worst.r2
 
     @property
     def rmse(self) -> float:
-        return self.headline.rmse
+        return self.worst.rmse
 
     @property
-    def headline(self) -> Agreement:
-        return next(iter(self.checks.values()))
+    def worst(self) -> Agreement:
+        """The check with the lowest R2; those without one (the model hardly moves) come last."""
+        return min(self.checks.values(), key=lambda check: (check.r2 is None, check.r2 or 0.0))
 
 
 @dataclass(frozen=True)
@@ -103,7 +107,7 @@ class Row:
     scores: dict[str, float]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
     """Scores for every player of one text, towards one target.
 
@@ -135,6 +139,8 @@ class Explanation:
         name = by or self.primary
         if name not in self.scores:
             raise choices("score", name, list(self.scores))
+        if isinstance(n, bool) or not isinstance(n, int) or n < 0:
+            raise SettingError(f"n is {n!r}.", "Give a whole number of players.")
         order = np.argsort(-np.abs(self.scores[name]), kind="stable")
         first_of_group: dict[int, int] = {}
         for index in order.tolist():
@@ -175,7 +181,10 @@ class Explanation:
         try:
             data = json.loads(Path(path).read_text(encoding="utf-8"))
         except OSError as error:
-            raise FileError(f"Cannot read {path}: {error.strerror}.", "Check the path.") from error
+            raise FileError(
+                f"Cannot read {str(path)[:200]}: {error.strerror}.",
+                "Check the path; for JSON that you hold as text, from_dict(json.loads(text)).",
+            ) from error
         except (ValueError, RecursionError) as error:
             raise FileError(
                 f"{path} is not JSON: {error}.", "Give a file written by to_json()."
@@ -202,6 +211,15 @@ class Explanation:
         from piste.render.html import fragment
 
         return fragment(self)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Explanation) and self.to_dict() == other.to_dict()
+
+    __hash__ = None  # type: ignore[assignment]  # holds arrays
+
+    def __repr__(self) -> str:
+        what = f"{self.target.label!r}, {self.target.scale} {self.target.score:+.2f}"
+        return f"<Explanation of {what}: {len(self.players)} {self.unit}s, {self.method}>"
 
     def __str__(self) -> str:
         from piste.render.terminal import as_text

@@ -1,5 +1,6 @@
 """Plain data back into an `Explanation`, with every field checked: the file may be anybody's."""
 
+import json
 import math
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -55,7 +56,7 @@ def _explanation(data: Mapping[str, Any]) -> Explanation:
         target=_target(_mapping(data["target"])),
         cost=_cost(_mapping(data["cost"])),
         method=_string(data["method"]),
-        settings=dict(_mapping(data["settings"])),
+        settings=_settings(_mapping(data["settings"])),
         unit=_string(data["unit"]),
         seed=_integer(data["seed"]),
         model=_string(data["model"]),
@@ -121,6 +122,12 @@ def _scores(value: Any, players: int) -> FloatArray:
     if len(numbers) != players:
         raise ValueError(f"{len(numbers)} scores do not fit {players} players")
     return np.array(numbers, dtype=np.float64)
+
+
+def _settings(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Plain data of any shape, as long as JSON can hold it again."""
+    copy: dict[str, Any] = json.loads(json.dumps(dict(value), allow_nan=False))
+    return copy
 
 
 def _maybe(value: Any, read: Callable[[Any], T]) -> T | None:

@@ -64,6 +64,9 @@ def test_text_from_a_file_and_from_a_pipe_without_a_dash(tmp_path):
     ("arguments", "message"),
     [
         (["explain", ""], "empty"),
+        (["explain"], "There is no text"),
+        (["explain", TEXT, "--device", "gpu"], "Cannot use device"),
+        (["explain", TEXT, "--repeats", "once"], "shared, separate"),
         (["explain", "  "], "empty"),
         (["explain", TEXT, "--file", "x"], "Give one of them"),
         (["explain", "--file", "/no/such/file"], "Cannot read"),
@@ -71,7 +74,7 @@ def test_text_from_a_file_and_from_a_pipe_without_a_dash(tmp_path):
         (["explain", TEXT, "--method", "slalon"], "Did you mean 'slalom'?"),
         (["explain", TEXT, "--unit", "words"], "Did you mean 'word'?"),
         (["explain", TEXT, "--target", "happy"], "negative, positive"),
-        (["explain", TEXT, "--budget", "3"], "at least"),
+        (["explain", TEXT, "--budget", "3"], "Give at least 11"),
         (["explain", TEXT, "--figure", "x.gif"], ".png, .svg, .pdf"),
         (["explain", TEXT, "--html", "/no/such/folder/x.html"], "Cannot write"),
         (["explain", TEXT, "--json", "/"], "Cannot write"),
@@ -112,7 +115,8 @@ def test_methods_lists_the_table():
 
 def test_help_and_version():
     assert "explain" in run("--help").stdout.decode()
-    assert "--budget" in run("explain", "--help").stdout.decode()
+    shown = " ".join(run("explain", "--help").stdout.decode().split())
+    assert "without it, the predicted one" in shown
     assert run("--version").stdout.decode().strip() == f"piste {piste.__version__}"
 
 

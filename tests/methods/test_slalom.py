@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import piste
+from piste.errors import SettingError
+from piste.methods.base import agreement
 from tests.planted import PlantedSlalom
 from tests.test_explain import REVIEW, correlations
 
@@ -55,7 +57,7 @@ def test_fresh_sequences_are_fresh():
     assert len(everything) == len(set(everything))
 
 
-def test_two_words_leave_nothing_fresh_to_check_but_say_so_by_absence():
+def test_one_word_leaves_nothing_to_check():
     explanation = piste.explain("w0", piste.from_function(PlantedSlalom(1)))
     assert explanation.fidelity is None
 
@@ -78,3 +80,19 @@ def test_a_bad_surrogate_is_seen_in_its_fidelity():
     )
     text = " ".join(f"w{i}" for i in range(20))
     assert piste.explain(text, function).fidelity.r2 < 0.3
+
+
+@pytest.mark.parametrize(
+    "settings", [{"fit": "adam"}, {"length": 0}, {"samples": -1}, {"subsets": 2.5}]
+)
+def test_settings_that_make_no_sense(settings):
+    with pytest.raises(SettingError):
+        piste.Slalom(**settings)
+
+
+def test_where_the_model_hardly_moves_there_is_no_r2():
+    true = np.array([1.0, 1.001, 0.999])
+    assert agreement(true + 0.1, true, typical=1.0).r2 is None
+    assert agreement(true + 0.1, true, typical=0.0).r2 < 0
+    assert agreement(true, true).r2 == 1
+    assert agreement(np.zeros(2), np.array([1.0, -1.0])).rmse == 1

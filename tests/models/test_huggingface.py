@@ -146,8 +146,17 @@ def test_other_mistakes(wordpiece):
         load(tiny_bert(10))
     with pytest.raises(SettingError, match="auto, torch, openvino"):
         load(backend="torhc")
-    with pytest.raises(ModelError, match="device"):
-        load(tiny_bert(len(wordpiece)), wordpiece, device="cuda")
+    for device in ("gpu", "cuda:99", ""):
+        with pytest.raises(ModelError, match="Cannot use device"):
+            load(tiny_bert(len(wordpiece)), wordpiece, device=device)
+    with pytest.raises(ModelError, match="Did you mean"):
+        load("dmeo")
+
+
+def test_reprs_are_one_short_line(demo, compiled_demo):
+    for classifier in (demo, compiled_demo, piste.from_function(len)):
+        assert len(repr(classifier)) < 120
+        assert "\n" not in repr(classifier)
 
 
 def test_loading_leaves_the_users_logging_alone(tmp_path):

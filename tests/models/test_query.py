@@ -100,7 +100,7 @@ def test_the_budget_is_a_limit():
     query = Query(Recorder(), Frame(), budget=3)
     query.logits(Ragged.of([[1], [2], [1]]))
     assert query.left == 1
-    with pytest.raises(SettingError, match="at least 4"):
+    with pytest.raises(SettingError, match="next step needs 4"):
         query.logits(Ragged.of([[3], [4]]))
     assert query.forwards == 2
 

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 
 from piste.errors import FileError
-from piste.explanation import Explanation, Target
+from piste.explanation import Agreement, Explanation, Fidelity, Target
 from piste.render.figure import LABELS, draw
 from tests.render.samples import many, sample, weighted
 
@@ -35,6 +35,20 @@ def test_labels_do_not_overlap(explanation: Explanation) -> None:
     assert 10 <= len(boxes) <= LABELS
     assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
     assert all(figure.bbox.count_contains(box.corners()) == 4 for box in boxes)
+
+
+def test_footnotes_stay_inside_the_figure() -> None:
+    checks = {"short": Agreement(0.97, 0.1, 20), "deletions": Agreement(-0.04, 0.3, 8)}
+    long = "The text has 15,000 tokens, more than the model reads: only the first 510 were used."
+    figure = draw(sample(fidelity=Fidelity(checks), notes=(long, long)))
+    figure.canvas.draw()
+    below = [text for text in figure.texts if text.get_fontsize() == 8.5]
+    assert len(below) >= 3
+    shown = " ".join(text.get_text() for text in below)
+    assert "R² −0.04" in shown
+    assert "15,000" in shown
+    for text in below:
+        assert figure.bbox.count_contains(text.get_window_extent().corners()) == 4
 
 
 def test_the_figure_tells_the_story() -> None:

@@ -101,7 +101,7 @@ def test_the_fit_is_mentioned_only_when_it_failed() -> None:
 def test_whole_text_special_tokens_and_notes() -> None:
     text = said(sample(notes=("Cut at 512 tokens.",)))
     assert "the explanation says +3.60, the model +3.90" in text
-    assert "18 % of the attention goes to the model's special tokens" in text
+    assert "18 % of the weight lies on the model's special tokens" in text
     assert "Cut at 512 tokens." in text
 
 
@@ -125,3 +125,21 @@ def test_known_and_unknown_scores_have_a_meaning() -> None:
 def test_braces_in_names_are_only_text() -> None:
     odd = Target(0, "{unit}", "log-odds", 1.0, 0.7, ("{unit}",))
     assert "“{unit}”" in words.meanings(sample(target=odd))["value"]
+
+
+def test_an_explanation_that_says_the_opposite_of_the_model_is_a_warning() -> None:
+    found = [s for s in statements(sample(surrogate_score=-0.2)) if "whole text" in s.text]
+    assert found[0].warning
+    assert "opposite" in found[0].text
+
+
+def test_agreement_that_was_not_measured_is_a_warning() -> None:
+    assert statements(sample(fidelity=None))[0].warning
+
+
+def test_every_kind_of_check_is_rated_by_itself() -> None:
+    checks = {"short": Agreement(0.97, 0.1, 20), "deletions": Agreement(-0.04, 0.3, 8)}
+    found = statements(sample(fidelity=Fidelity(checks)))
+    assert "very good" in found[0].text
+    assert "poor" in found[1].text
+    assert found[2].warning

@@ -23,13 +23,19 @@ def explain(
         str, typer.Option(help="A hub name, a directory, or demo (the embedded model).")
     ] = "demo",
     target: Annotated[
-        str | None, typer.Option(help="The label to explain.  [default: the predicted one]")
+        str | None, typer.Option(help="The label to explain; without it, the predicted one.")
     ] = None,
     unit: Annotated[str, typer.Option(help="word, token or sentence.")] = "word",
+    repeats: Annotated[
+        str, typer.Option(help="Equal words: shared (one score) or separate.")
+    ] = "shared",
     method: Annotated[str, typer.Option(help="See `piste methods`.")] = "slalom",
     seed: Annotated[int, typer.Option(help="Same seed, same scores.")] = 0,
     budget: Annotated[
-        int | None, typer.Option(help="Most sequences to ask of the model.  [default: by length]")
+        int | None,
+        typer.Option(
+            help="Most sequences to ask of the model; without it, some hundreds, by length."
+        ),
     ] = None,
     json: Annotated[
         str | None, typer.Option(metavar="FILE|-", help="Write the explanation as JSON.")
@@ -38,7 +44,7 @@ def explain(
     figure: Annotated[
         Path | None, typer.Option(help="Draw it to a .png, .svg or .pdf file.")
     ] = None,
-    device: Annotated[str | None, typer.Option(help="cpu, cuda, mps ...  [default: cpu]")] = None,
+    device: Annotated[str | None, typer.Option(help="cpu, cuda, mps; without it, the CPU.")] = None,
 ) -> None:
     """Explain why the model classifies TEXT as it does."""
     wanted = _read(text, file)
@@ -49,7 +55,15 @@ def explain(
             f"Cannot draw to {figure.name!r}.", f"End the name in {', '.join(FIGURES)}."
         )
     found = _explain(
-        wanted, model, device, method=method, target=target, unit=unit, seed=seed, budget=budget
+        wanted,
+        model,
+        device,
+        method=method,
+        target=target,
+        unit=unit,
+        repeats=repeats,
+        seed=seed,
+        budget=budget,
     )
     _write(found, json, html, figure)
 
@@ -61,10 +75,15 @@ def _read(text: str | None, file: Path | None) -> str:
         return _read_file(file)
     if text not in (None, "-"):
         return str(text)
-    if text is None and sys.stdin.isatty():
+    piped = "" if sys.stdin.isatty() and text is None else _decoded_input()
+    if text is None and not piped:
         raise InputError(
             "There is no text.", 'Give it in quotes: piste explain "A film to remember."'
         )
+    return piped
+
+
+def _decoded_input() -> str:
     return _decoded(sys.stdin.buffer.read(), "standard input")
 
 
@@ -87,7 +106,8 @@ def _decoded(data: bytes, name: str) -> str:
 def _check_path(path: Path | None) -> None:
     """Find out before the work whether its result can be written."""
     if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
-        raise FileError(f"Cannot write {path}: no such folder, or a folder.", "Check the path.")
+        reason = "it is a folder" if path.is_dir() else f"there is no folder {path.parent}"
+        raise FileError(f"Cannot write {path}: {reason}.", "Give the path of a file.")
 
 
 def _explain(
@@ -98,6 +118,7 @@ def _explain(
     method: str,
     target: str | None,
     unit: str,
+    repeats: str,
     seed: int,
     budget: int | None,
 ) -> Explanation:
@@ -118,6 +139,7 @@ def _explain(
             method,
             target=target,
             unit=unit,
+            repeats=repeats,
             seed=seed,
             budget=budget,
             progress=bar,

@@ -42,9 +42,13 @@ def ask(query: Query, players: Players, rows: Ragged, target: Target) -> FloatAr
     return margins(query.logits(rows.expand(players.ids)), query.classifier, target.index)
 
 
-def agreement(predicted: FloatArray, true: FloatArray) -> Agreement:
-    """R2 (None where the truth does not vary) and RMSE of predictions [rows]."""
+def agreement(predicted: FloatArray, true: FloatArray, typical: float = 0.0) -> Agreement:
+    """R2 and RMSE of predictions [rows].
+
+    There is no R2 where the truth hardly moves: by less than a hundredth of `typical`, the
+    deviation of the model's answers elsewhere.
+    """
     error = float(np.mean((predicted - true) ** 2))
-    spread = float(np.var(true))
-    r2 = None if spread <= 1e-18 else 1 - error / spread
+    deviation = float(np.std(true))
+    r2 = None if deviation <= max(1e-9, 0.01 * typical) else 1 - error / deviation**2
     return Agreement(r2, float(np.sqrt(error)), len(true))

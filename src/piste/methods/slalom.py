@@ -6,8 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from piste.design import deletions, mixed_sizes, short, singles, subsets
-from piste.errors import SettingError
+from piste.design import deletions, keep_back, mixed_sizes, short, singles, subsets, unseen
+from piste.errors import SettingError, choices
 from piste.explanation import Fidelity, FitReport, FloatArray, Target
 from piste.methods.base import Attribution, agreement, ask
 from piste.models.query import Query
@@ -18,11 +18,13 @@ from piste.text.players import Players
 
 LEAST_SHORT = 180  # short sequences asked of even the shortest text
 LEAST_BUDGET = 10  # below this there is nothing to fit
+LEAST_CHECKED = 5  # fresh sequences; where there are fewer, some are kept from the fit
+FITS = ("gauss-newton", "sgd")
 
 
 @dataclass(frozen=True)
 class Slalom:
-    """Value and importance of every player: the surrogate made for transformers.
+    """Value and importance of every word, fitted to the model's answers: made for transformers.
 
     1. Ask the model for every distinct player alone, for short random sequences of players and
        for random subsets of the text (a mix of lengths, so that the fit holds across them).
@@ -39,12 +41,20 @@ class Slalom:
     gamma: float = 0.0  # the importances' sum
     fit: Literal["gauss-newton", "sgd"] = "gauss-newton"
 
+    def __post_init__(self) -> None:
+        if self.fit not in FITS:
+            raise choices("fit", self.fit, FITS)
+        for name, least in (("length", 1), ("samples", 0), ("subsets", 0), ("deletions", 0)):
+            number = getattr(self, name)
+            if number is not None and (not isinstance(number, int) or number < least):
+                raise SettingError(f"{name} is {number!r}.", f"Give a whole number from {least}.")
+
     def explain(
         self, query: Query, players: Players, target: Target, rng: np.random.Generator
     ) -> Attribution:
         sizes = self._sizes(players, query.left)
         query.plan(sum(sizes.values()))
-        rows = self._design(players, sizes, rng)
+        rows, checks = self._design(players, sizes, rng)
         answers = ask(query, players, rows, target)
         started = time.perf_counter()
         model, report = self._fit(players, rows, answers, int(rng.integers(2**31)))
@@ -54,7 +64,7 @@ class Slalom:
         return Attribution(
             scores=scores,
             primary="lin",
-            fidelity=self._check(query, players, target, model, rows, sizes, rng),
+            fidelity=_checked(query, players, target, model, checks, float(np.std(answers))),
             fit=report,
             fit_seconds=seconds,
             surrogate_score=float(model.predict(counts)[0, 0]),
@@ -82,18 +92,23 @@ class Slalom:
             )
         return {kind: size * left // total for kind, size in sizes.items()}
 
-    def _design(self, players: Players, sizes: dict[str, int], rng: np.random.Generator) -> Ragged:
-        distinct = len(players.first)
-        sizes_of_subsets = mixed_sizes(rng, sizes["subsets"], len(players))
-        alone = rng.permutation(distinct)[: sizes["singles"]]
-        return Ragged.concat(
-            [
-                _of_groups(singles(distinct).take(np.sort(alone)), players),
-                _of_groups(short(rng, distinct, sizes["short"], self.length), players),
-                subsets(rng, sizes_of_subsets, len(players)),
-                deletions(rng, len(players), sizes["deletions"], 1, min(5, len(players) - 1)),
-            ]
-        )
+    def _design(
+        self, players: Players, sizes: dict[str, int], rng: np.random.Generator
+    ) -> tuple[Ragged, dict[str, Ragged]]:
+        """The sequences to fit, and fresh ones by kind to check the fit with."""
+        distinct, count = len(players.first), len(players)
+        alone = np.sort(rng.permutation(distinct)[: sizes["singles"]])
+        fitted = [
+            _of_groups(singles(distinct).take(alone), players),
+            _of_groups(short(rng, distinct, sizes["short"], self.length), players),
+            subsets(rng, mixed_sizes(rng, sizes["subsets"], count), count),
+            deletions(rng, count, sizes["deletions"], 1, min(5, count - 1)),
+        ]
+        fresh = {
+            "short": _of_groups(short(rng, distinct, sizes["fresh short"], self.length), players),
+            "deletions": deletions(rng, count, sizes["fresh deletions"], 1, max(1, count // 2)),
+        }
+        return _apart(Ragged.concat(fitted), fresh, players.whole, rng)
 
     def _fit(
         self, players: Players, rows: Ragged, answers: FloatArray, seed: int
@@ -108,31 +123,21 @@ class Slalom:
             model, report = fit_gauss_newton(counts, answers[:, None], frame=frame)
         return model.normalised(self.gamma), report
 
-    def _check(
-        self,
-        query: Query,
-        players: Players,
-        target: Target,
-        model: SlalomModel,
-        fitted: Ragged,
-        sizes: dict[str, int],
-        rng: np.random.Generator,
-    ) -> Fidelity | None:
-        """Agreement with the model on fresh sequences, by kind."""
-        distinct, most = len(players.first), max(1, len(players) // 2)
-        fresh = {
-            "short": _of_groups(short(rng, distinct, sizes["fresh short"], self.length), players),
-            "deletions": deletions(rng, len(players), sizes["fresh deletions"], 1, most),
-        }
-        checks, seen = {}, Ragged.concat([fitted, players.whole])
-        for kind, candidates in fresh.items():
-            rows = _unseen(candidates, seen)
-            seen = Ragged.concat([seen, rows])
-            if len(rows) > 1:
-                counts = count_matrix(rows, players.groups, distinct)
-                true = ask(query, players, rows, target)
-                checks[kind] = agreement(model.predict(counts)[:, 0], true)
-        return Fidelity(checks) if checks else None
+
+def _checked(
+    query: Query,
+    players: Players,
+    target: Target,
+    model: SlalomModel,
+    checks: dict[str, Ragged],
+    typical: float,
+) -> Fidelity | None:
+    """Agreement with the model on sequences the fit has not seen, by kind."""
+    found = {}
+    for kind, rows in checks.items():
+        predicted = model.predict(count_matrix(rows, players.groups, len(players.first)))[:, 0]
+        found[kind] = agreement(predicted, ask(query, players, rows, target), typical)
+    return Fidelity(found) if found else None
 
 
 def _of_groups(rows: Ragged, players: Players) -> Ragged:
@@ -140,16 +145,21 @@ def _of_groups(rows: Ragged, players: Players) -> Ragged:
     return Ragged(players.first[rows.values], rows.starts)
 
 
-def _unseen(candidates: Ragged, seen: Ragged) -> Ragged:
-    """The distinct candidates that are not among the seen rows."""
-    keys = {seen.row(index).tobytes() for index in range(len(seen))}
-    fresh = []
-    for index in range(len(candidates)):
-        key = candidates.row(index).tobytes()
-        if key not in keys:
-            keys.add(key)
-            fresh.append(index)
-    return candidates.take(np.array(fresh, dtype=np.int64))
+def _apart(
+    fitted: Ragged, fresh: dict[str, Ragged], whole: Ragged, rng: np.random.Generator
+) -> tuple[Ragged, dict[str, Ragged]]:
+    """Fitted rows and checks without a row in common; kinds with less than two rows are left out.
+
+    A text of a few words has so few sequences that the fit would take them all: then some of its
+    own are kept back for the check.
+    """
+    checks, seen = {}, Ragged.concat([fitted, whole])
+    for kind, candidates in fresh.items():
+        checks[kind] = unseen(candidates, seen)
+        seen = Ragged.concat([seen, checks[kind]])
+    if sum(map(len, checks.values())) < LEAST_CHECKED:
+        fitted, checks["short"] = keep_back(fitted, rng)
+    return fitted, {kind: rows for kind, rows in checks.items() if len(rows) > 1}
 
 
 def _notes(model: SlalomModel, answers: FloatArray) -> tuple[str, ...]:

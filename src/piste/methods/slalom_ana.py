@@ -18,7 +18,7 @@ from piste.text.players import Players
 
 @dataclass(frozen=True)
 class SlalomAna:
-    """Value and importance in closed form from 2 d - 1 sequences (the paper's SLALOM-Ana).
+    """Value and importance in closed form: cheap (two sequences a word), fragile (SLALOM-Ana).
 
     1. Each of the d distinct players alone: its value.
     2. Each with a reference player of another value: its importance against the reference.

@@ -32,7 +32,7 @@ class Vocabulary:
         return number
 
 
-@dataclass
+@dataclass(repr=False)
 class FunctionClassifier:
     """A function from a list of texts to scores. Build it with `from_function`."""
 
@@ -45,6 +45,9 @@ class FunctionClassifier:
     # A piece is a word with the blanks before it, so that the whole text is sent as written.
     pieces: Vocabulary = field(default_factory=Vocabulary)
     words: Vocabulary = field(default_factory=Vocabulary)
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: {', '.join(self.labels or ['labels not known yet'])}; function>"
 
     def encode(self, text: str) -> Encoding:
         spans = word_spans(text)

@@ -35,7 +35,7 @@ class CannotCompile(Exception):
     """Why the model stays in torch."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CompiledClassifier:
     """A Hugging Face classifier whose forward pass runs in OpenVINO."""
 
@@ -43,6 +43,9 @@ class CompiledClassifier:
     request: Any  # openvino.CompiledModel
     difference: float  # largest seen between its logits and torch's
     stamp: int  # of the weights that were compiled
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: {', '.join(self.labels)}; {self.backend}>"
 
     @property
     def name(self) -> str:

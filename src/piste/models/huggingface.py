@@ -25,7 +25,7 @@ from piste.text.encoding import Encoding, Frame
 UNSTATED = 10**6  # tokenizers without a limit give an astronomically large one
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class HuggingFaceClassifier:
     """A sequence classifier and its tokenizer. The model is used as it is, in evaluation mode."""
 
@@ -33,6 +33,9 @@ class HuggingFaceClassifier:
     tokenizer: Any  # PreTrainedTokenizerFast
     name: str
     notice: str = ""  # something the user should know with every explanation
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: {', '.join(self.labels)}; {self.backend}>"
 
     @property
     def backend(self) -> str:
@@ -69,7 +72,7 @@ class HuggingFaceClassifier:
         used = body[: max(0, self.limit - frame.size)]
         kept = tuple(ids[i] for i in used)
         notes = _truncation(text, len(body), len(used), spans[used[-1]][1] if used else 0)
-        notes += (self.notice,) if self.notice else ()
+        notes += self._unknown(kept) + ((self.notice,) if self.notice else ())
         return Encoding(text, kept, tuple(tuple(spans[i]) for i in used), kept, frame, notes)
 
     def logits(self, ids: IntArray) -> FloatArray:
@@ -86,6 +89,16 @@ class HuggingFaceClassifier:
                 "They do not belong together: pass the tokenizer the model was trained with.",
             )
 
+    def _unknown(self, ids: tuple[int, ...]) -> tuple[str, ...]:
+        unknown = ids.count(self.tokenizer.unk_token_id)
+        if not unknown:
+            return ()
+        token = self.tokenizer.unk_token
+        return (
+            f"{unknown:,} of {len(ids):,} tokens are unknown to the model: it reads each as"
+            f" {token}, and cannot tell them apart.",
+        )
+
     def show(self, ids: IntArray) -> str:
         return str(self.tokenizer.decode(ids.tolist()))
 
@@ -94,6 +107,7 @@ def load_huggingface(
     model: Any, tokenizer: Any = None, *, device: str | None = None
 ) -> HuggingFaceClassifier:
     """The torch classifier behind `piste.load`."""
+    _check_device(device)
     if isinstance(model, str | os.PathLike):
         source = _source(os.fspath(model))
         loaded, name = _load_model(source, device), str(model)
@@ -102,7 +116,7 @@ def load_huggingface(
         loaded, name = _given_model(model), model.config.name_or_path or type(model).__name__
         tokenizer = _given_tokenizer(tokenizer, loaded)
     if device is not None:
-        _move(loaded, device)
+        loaded.to(device)
     _check_tokenizer(tokenizer)
     return HuggingFaceClassifier(loaded, tokenizer, name)
 
@@ -121,7 +135,14 @@ def _source(name: str) -> str:
             f"There is no directory {name!r}.",
             "Give a directory saved with save_pretrained(), or a name on the Hugging Face hub.",
         )
+    _guess(name)
     return name
+
+
+def _guess(name: str) -> None:
+    """A near miss of "demo" should not wait for the hub."""
+    if name != "demo" and sorted(name) == sorted("demo"):
+        raise ModelError(f"There is no model {name!r}.", 'Did you mean "demo"?')
 
 
 def _load_model(source: str, device: str | None) -> Any:
@@ -208,12 +229,16 @@ def _check_tokenizer(tokenizer: Any) -> None:
         )
 
 
-def _move(model: Any, device: str) -> None:
+def _check_device(device: str | None) -> None:
+    """Find out before anything is loaded whether the device is there."""
     try:
-        model.to(device)
-    except (RuntimeError, AssertionError) as error:
-        first_line = str(error).strip().split("\n")[0]
-        raise ModelError(f"Cannot use device {device!r}: {first_line}", 'Try "cpu".') from error
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).strip().split("\n")[0].rstrip(".")
+        raise ModelError(
+            f"Cannot use device {device!r}: {reason}.",
+            'Give "cpu", or "cuda" or "mps" if you have it.',
+        ) from error
 
 
 def _positions(model: Any) -> int | None:

@@ -27,6 +27,7 @@ def load(
     Without an argument it is the small sentiment model that ships with piste. A model object
     without a known origin needs its `tokenizer` (an object, a name or a directory).
 
+    device: "cpu", "cuda", "mps" ...; None leaves a model object where it is, and loads to the CPU.
     backend: "auto" compiles the model with OpenVINO when that is installed, the model is on the
     CPU and the compiled one gives the same logits; "torch" never does, "openvino" insists.
     """

@@ -94,8 +94,8 @@ class Query:
     def _spend(self, sequences: int) -> None:
         if self.left is not None and sequences > self.left:
             raise SettingError(
-                f"The budget of {self.budget} sequences is too small for this method.",
-                f"Give at least {self.forwards + sequences}.",
+                f"A budget of {self.budget} sequences is too small.",
+                f"The next step needs {self.forwards + sequences}; some hundreds are usual.",
             )
 
     def _check(self, ids: IntArray, logits: FloatArray) -> None:

@@ -4,6 +4,7 @@ import contextlib
 import io
 import math
 import os
+import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,9 @@ LEADER = 8.0  # points from which on a label needs a line to its point
 DPI = 200
 HEADLINE = {"size": 13, "weight": "bold"}
 FOOTNOTE = {"size": 8.5, "color": "#555555"}
+FOOTNOTE_LEADING = 11.5
+FOOTNOTE_CHARACTERS = 105  # in a line
+NOTES = 3
 # What a file would otherwise say about the moment it was made, by suffix.
 _METADATA: dict[str, dict[str, None]] = {
     ".png": {},
@@ -93,19 +97,32 @@ def _saved(figure: Figure, suffix: str) -> bytes:
 
 def _figure(explanation: Explanation) -> Figure:
     lines = _lines(explanation)
-    height = MARGIN + HEAD + LEADING * len(lines) + MARGIN + PLOT + AXES_BELOW
+    footnotes = _footnotes(explanation)
+    below = AXES_BELOW + FOOTNOTE_LEADING * (len(footnotes) - 1)
+    height = MARGIN + HEAD + LEADING * len(lines) + MARGIN + PLOT + below
     figure = Figure(figsize=(WIDTH / 72, height / 72), dpi=100, facecolor="white")
     FigureCanvasAgg(figure)
     _write(figure, words.decision(explanation.target), height - MARGIN - 12, HEADLINE)
     paint(figure, lines, MARGIN, height - MARGIN - HEAD + 8, WIDTH - 2 * MARGIN)
-    corner = (AXES_LEFT / WIDTH, AXES_BELOW / height)
+    corner = (AXES_LEFT / WIDTH, below / height)
     axes = figure.add_axes((*corner, PLOT_WIDTH / WIDTH, PLOT / height))
     if is_scatter(explanation):
         _scatter(axes, explanation)
     else:
         _bars(axes, explanation)
-    _write(figure, words.headline(explanation), MARGIN, FOOTNOTE)
+    for row, line in enumerate(reversed(footnotes)):
+        _write(figure, line, MARGIN + FOOTNOTE_LEADING * row, FOOTNOTE)
     return figure
+
+
+def _footnotes(explanation: Explanation) -> list[str]:
+    """What the picture must not be shown without: how far to trust it, and the notes."""
+    notes = [one_line(note) for note in explanation.notes[:NOTES]]
+    return [
+        line
+        for sentence in (words.headline(explanation), *notes)
+        for line in textwrap.wrap(sentence, FOOTNOTE_CHARACTERS)
+    ]
 
 
 def _lines(explanation: Explanation) -> list[Line]:

@@ -15,18 +15,18 @@ _KINDS = {
     "deletions": ("new shortened copy of the text", "new shortened copies of the text"),
 }
 _MEANINGS = {
-    "value": "the {scale} the model gives to the {unit} alone. Above 0 it speaks for {label}, "
-    "below 0 against",
-    "importance": "how much the {unit} weighs against the other {unit}s. 0 is the average, "
-    "+1 is 2.7 times the weight",
+    "value": "the {scale} that the {unit} alone would get, as estimated. Above 0 it speaks for "
+    "{label}, below 0 against",
+    "importance": "how much weight the {unit} takes among the {unit}s, whichever side it is on. "
+    "0 is the average, +1 is 2.7 times as much",
     "lin": "value times weight (value × e^importance)",
     "removal": "how far the {scale} should fall if this occurrence is removed",
     "shapley": "the fair share of the {unit} in the {scale}, over all orders of adding {unit}s",
 }
 _WARNING = "The explanation misses much of what the model does here; do not rely on it alone."
 _WARNINGS = {
-    "deletions": "Near the whole text, trust the order of the words more than the size of their "
-    "scores: the model reacts to small changes otherwise than the explanation predicts."
+    "deletions": "Near the whole text the model reacts to the loss of words otherwise than the "
+    "explanation predicts: take the scores for what the words do in short texts."
 }
 _OTHER = "a score of the method {method}. Above 0 it speaks for {label}, below 0 against"
 
@@ -98,7 +98,8 @@ def statements(explanation: Explanation) -> list[Statement]:
         found.append(_whole_text(explanation.surrogate_score, explanation.target))
     if explanation.frame_share is not None:
         share = percent(explanation.frame_share)
-        found.append(Statement(f"{share} of the attention goes to the model's special tokens."))
+        text = f"In the explanation, {share} of the weight lies on the model's special tokens."
+        found.append(Statement(text))
     if explanation.fit is not None and not explanation.fit.converged:
         steps = explanation.fit.iterations
         text = f"The fit had not settled after {steps:,} steps; the scores may be off."
@@ -120,7 +121,8 @@ def headline(explanation: Explanation) -> str:
 
 def _fidelity(fidelity: Fidelity | None, scale: str) -> list[Statement]:
     if fidelity is None:
-        return [Statement("How well the explanation agrees with the model was not measured.")]
+        text = "How well the explanation agrees with the model was not measured."
+        return [Statement(text, warning=True)]
     found = []
     for kind, check in fidelity.checks.items():
         sentence = _agreement(kind, check, scale)
@@ -150,9 +152,11 @@ def _r2(r2: float) -> str:
 
 
 def _whole_text(surrogate: float, target: Target) -> Statement:
+    opposite = surrogate * target.score < 0
     return Statement(
         f"For the whole text the explanation says {signed(surrogate)}, "
-        f"the model {signed(target.score)}."
+        f"the model {signed(target.score)}" + (": the opposite." if opposite else "."),
+        warning=opposite,
     )
 
 
