@@ -40,3 +40,11 @@ def choices(name: str, given: object, valid: "list[str] | tuple[str, ...]") -> S
     return SettingError(
         f"There is no {name} {str(given)!r}.", f"{guess}Valid: {', '.join(map(str, valid))}."
     )
+
+
+def whole_number(name: str, given: object, least: int) -> int:
+    """The number as a plain int (numpy's are welcome), or the error for one that is none."""
+    number = None if isinstance(given, bool) else getattr(given, "__index__", None)
+    if number is None or number() < least:
+        raise SettingError(f"{name} is {given!r}.", f"Give a whole number from {least}.")
+    return int(number())

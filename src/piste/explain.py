@@ -5,7 +5,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 
-from piste.errors import SettingError
+from piste.errors import SettingError, whole_number
 from piste.explanation import Cost, Explanation
 from piste.methods import find_method, settings
 from piste.methods.base import Method
@@ -45,7 +45,9 @@ def explain(
     progress: called with (sequences answered, sequences planned).
     """
     name, chosen = find_method(method)
-    _check_numbers(seed, budget, batch_tokens)
+    seed = whole_number("seed", seed, 0)
+    batch_tokens = whole_number("batch_tokens", batch_tokens, 1)
+    budget = None if budget is None else whole_number("budget", budget, 1)
     classifier = _classifier(classifier)
     encoding = classifier.encode(check_text(text))
     players = split(encoding, unit, repeats)
@@ -63,7 +65,9 @@ def explain(
         method=name,
         settings=settings(chosen),
         unit=unit,
+        repeats=repeats,
         seed=seed,
+        budget=budget,
         model=classifier.name,
         backend=classifier.backend,
         versions=_versions(),
@@ -85,14 +89,6 @@ def _classifier(given: Classifier | str | None) -> Classifier:
         "Use piste.load(model, tokenizer) for a transformers model, piste.from_function(fn) for a"
         ' function of texts (outputs="probabilities" for a predict_proba).',
     )
-
-
-def _check_numbers(seed: int, budget: int | None, batch_tokens: int) -> None:
-    for name, number, least in (("seed", seed, 0), ("batch_tokens", batch_tokens, 1)):
-        if isinstance(number, bool) or not isinstance(number, int) or number < least:
-            raise SettingError(f"{name} is {number!r}.", f"Give a whole number from {least}.")
-    if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int)):
-        raise SettingError(f"budget is {budget!r}.", "Give a whole number of sequences, or None.")
 
 
 def _versions() -> dict[str, str]:

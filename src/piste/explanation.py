@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from piste.errors import FileError, SettingError, choices
+from piste.errors import FileError, choices, whole_number
 from piste.files import write_atomic
 
 FloatArray = NDArray[np.float64]
@@ -124,7 +124,9 @@ class Explanation:
     method: str
     settings: dict[str, Any]
     unit: str
+    repeats: str
     seed: int
+    budget: int | None
     model: str
     backend: str
     versions: dict[str, str]
@@ -139,8 +141,7 @@ class Explanation:
         name = by or self.primary
         if name not in self.scores:
             raise choices("score", name, list(self.scores))
-        if isinstance(n, bool) or not isinstance(n, int) or n < 0:
-            raise SettingError(f"n is {n!r}.", "Give a whole number of players.")
+        n = whole_number("n", n, 0)
         order = np.argsort(-np.abs(self.scores[name]), kind="stable")
         first_of_group: dict[int, int] = {}
         for index in order.tolist():

@@ -2,38 +2,42 @@
 
 import contextlib
 import os
+import stat
 import tempfile
 from pathlib import Path
 
 from piste.errors import FileError
 
+NEW_FILE = 0o644
+
 
 def write_atomic(path: str | os.PathLike[str], data: str | bytes) -> Path:
-    """Write through a temporary neighbour and a rename, so a reader never sees half a file."""
-    target = Path(path)
-    payload = data.encode("utf-8", errors="surrogatepass") if isinstance(data, str) else data
+    """Write through a temporary neighbour and a rename, so a reader never sees half a file.
+
+    A link is followed; a device or a pipe is written to, not replaced; an existing file keeps its
+    permissions.
+    """
+    payload = data.encode("utf-8") if isinstance(data, str) else data
     try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:40]}.")
-    except OSError as error:
-        raise FileError(
-            f"Cannot write {target}: {error.strerror}.", "Choose another path."
-        ) from error
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(payload)
-        os.chmod(temporary, 0o666 & ~_umask())  # mkstemp is private; the result should not be
-        os.replace(temporary, target)
-    except OSError as error:
-        raise FileError(
-            f"Cannot write {target}: {error.strerror}.", "Choose another path."
-        ) from error
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
+        target = Path(path).resolve()
+        mode = target.stat().st_mode if target.exists() else stat.S_IFREG | NEW_FILE
+        if stat.S_ISREG(mode):
+            _replace(target, payload, stat.S_IMODE(mode))
+        else:
+            target.write_bytes(payload)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = getattr(error, "strerror", None) or error
+        raise FileError(f"Cannot write {str(path)!r}: {reason}.", "Choose another path.") from error
     return target
 
 
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current
+def _replace(target: Path, payload: bytes, mode: int) -> None:
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:40]}.")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(payload)
+        os.chmod(temporary, mode)  # mkstemp's own is private
+        os.replace(temporary, target)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)

@@ -128,18 +128,18 @@ def test_braces_in_names_are_only_text() -> None:
 
 
 def test_an_explanation_that_says_the_opposite_of_the_model_is_a_warning() -> None:
-    found = [s for s in statements(sample(surrogate_score=-0.2)) if "whole text" in s.text]
+    found = [s for s in words.statements(sample(surrogate_score=-0.2)) if "whole text" in s.text]
     assert found[0].warning
     assert "opposite" in found[0].text
 
 
 def test_agreement_that_was_not_measured_is_a_warning() -> None:
-    assert statements(sample(fidelity=None))[0].warning
+    assert words.statements(sample(fidelity=None))[0].warning
 
 
 def test_every_kind_of_check_is_rated_by_itself() -> None:
     checks = {"short": Agreement(0.97, 0.1, 20), "deletions": Agreement(-0.04, 0.3, 8)}
-    found = statements(sample(fidelity=Fidelity(checks)))
+    found = words.statements(sample(fidelity=Fidelity(checks)))
     assert "very good" in found[0].text
     assert "poor" in found[1].text
     assert found[2].warning

@@ -1,5 +1,6 @@
 """The command line. One file a command; everything heavy is imported when a command runs."""
 
+import io
 import os
 import sys
 from typing import Annotated
@@ -42,6 +43,9 @@ def _options(
 
 def main() -> None:
     """Run the command line: exit code 2 and one line for a user's mistake, 130 for Ctrl-C."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that cannot show a character
     try:
         app()
     except PisteError as error:

@@ -48,8 +48,7 @@ def explain(
 ) -> None:
     """Explain why the model classifies TEXT as it does."""
     wanted = _read(text, file)
-    for path in (html, figure, None if json in (None, "-") else Path(str(json))):
-        _check_path(path)
+    _check_paths([html, figure, None if json in (None, "-") else Path(str(json))])
     if figure is not None and figure.suffix.lower() not in FIGURES:
         raise FileError(
             f"Cannot draw to {figure.name!r}.", f"End the name in {', '.join(FIGURES)}."
@@ -103,11 +102,15 @@ def _decoded(data: bytes, name: str) -> str:
         ) from error
 
 
-def _check_path(path: Path | None) -> None:
-    """Find out before the work whether its result can be written."""
-    if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
-        reason = "it is a folder" if path.is_dir() else f"there is no folder {path.parent}"
-        raise FileError(f"Cannot write {path}: {reason}.", "Give the path of a file.")
+def _check_paths(wanted: list[Path | None]) -> None:
+    """Find out before the work whether its results can be written."""
+    paths = [path for path in wanted if path is not None]
+    if len({path.absolute() for path in paths}) < len(paths):
+        raise FileError("Two outputs have the same path.", "Give each a path of its own.")
+    for path in paths:
+        if path.is_dir() or not path.absolute().parent.is_dir():
+            reason = "it is a folder" if path.is_dir() else f"there is no folder {path.parent}"
+            raise FileError(f"Cannot write {path}: {reason}.", "Give the path of a file.")
 
 
 def _explain(

@@ -1,30 +1,37 @@
-"""Sequences that a fit has not seen, to check it with."""
+"""Sequences that a fit has not seen, to check it with.
+
+Two sequences are the same to a surrogate that counts groups when they hold the same groups equally
+often, in whatever order: such a pair must not be split between fit and check.
+"""
 
 import numpy as np
 
-from piste.ragged import Ragged
+from piste.ragged import IntArray, Ragged
 
 
-def unseen(candidates: Ragged, seen: Ragged) -> Ragged:
-    """The distinct candidates that are not among the seen rows."""
-    known = set(_keys(seen))
+def unseen(candidates: Ragged, seen: Ragged, groups: IntArray) -> Ragged:
+    """The candidates that hold other groups than the seen rows, and than each other."""
+    known = set(_keys(seen, groups))
     fresh = []
-    for index, key in enumerate(_keys(candidates)):
+    for index, key in enumerate(_keys(candidates, groups)):
         if key not in known:
             known.add(key)
             fresh.append(index)
     return candidates.take(np.array(fresh, dtype=np.int64))
 
 
-def keep_back(rows: Ragged, rng: np.random.Generator, share: float = 0.2) -> tuple[Ragged, Ragged]:
-    """Rows to fit, and a share of the distinct rows of several items kept from them."""
-    distinct = unseen(rows, Ragged.of([]))
+def keep_back(
+    rows: Ragged, groups: IntArray, rng: np.random.Generator, share: float = 0.2
+) -> tuple[Ragged, Ragged]:
+    """Rows to fit, and a share of the rows of several items (two at least) kept from them."""
+    distinct = unseen(rows, Ragged.of([]), groups)
     longer = np.flatnonzero(distinct.lengths > 1)
-    held = distinct.take(np.sort(rng.permutation(longer)[: int(share * len(longer))]))
-    known = set(_keys(held))
-    rest = [index for index, key in enumerate(_keys(rows)) if key not in known]
+    count = max(int(share * len(longer)), min(2, len(longer) - 1), 0)
+    held = distinct.take(np.sort(rng.permutation(longer)[:count]))
+    known = set(_keys(held, groups))
+    rest = [index for index, key in enumerate(_keys(rows, groups)) if key not in known]
     return rows.take(np.array(rest, dtype=np.int64)), held
 
 
-def _keys(rows: Ragged) -> list[bytes]:
-    return [rows.row(index).tobytes() for index in range(len(rows))]
+def _keys(rows: Ragged, groups: IntArray) -> list[bytes]:
+    return [np.sort(groups[rows.row(index)]).tobytes() for index in range(len(rows))]

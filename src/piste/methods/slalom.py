@@ -7,18 +7,19 @@ from typing import Literal
 import numpy as np
 
 from piste.design import deletions, keep_back, mixed_sizes, short, singles, subsets, unseen
-from piste.errors import SettingError, choices
+from piste.errors import InputError, SettingError, choices, whole_number
 from piste.explanation import Fidelity, FitReport, FloatArray, Target
 from piste.methods.base import Attribution, agreement, ask
 from piste.models.query import Query
-from piste.ragged import Ragged
+from piste.ragged import IntArray, Ragged
 from piste.surrogates.gauss_newton import fit_gauss_newton
 from piste.surrogates.slalom import SlalomModel, count_matrix, slalom_scores
 from piste.text.players import Players
 
 LEAST_SHORT = 180  # short sequences asked of even the shortest text
 LEAST_BUDGET = 10  # below this there is nothing to fit
-LEAST_CHECKED = 5  # fresh sequences; where there are fewer, some are kept from the fit
+MOST_PLAYERS = 2000  # the fit's matrices have that many rows and columns
+LEAST_CHECKED = 5  # fresh short sequences; where there are fewer, some are kept from the fit
 FITS = ("gauss-newton", "sgd")
 
 
@@ -45,9 +46,12 @@ class Slalom:
         if self.fit not in FITS:
             raise choices("fit", self.fit, FITS)
         for name, least in (("length", 1), ("samples", 0), ("subsets", 0), ("deletions", 0)):
-            number = getattr(self, name)
-            if number is not None and (not isinstance(number, int) or number < least):
-                raise SettingError(f"{name} is {number!r}.", f"Give a whole number from {least}.")
+            if getattr(self, name) is not None:
+                whole_number(name, getattr(self, name), least)
+        if not (self.singles or self.samples != 0 or self.subsets or self.deletions):
+            raise SettingError("There is nothing to fit.", "Ask for sequences of some kind.")
+        if not abs(self.gamma) <= 100:
+            raise SettingError(f"gamma is {self.gamma!r}.", "Give a number from -100 to 100.")
 
     def explain(
         self, query: Query, players: Players, target: Target, rng: np.random.Generator
@@ -69,28 +73,28 @@ class Slalom:
             fit_seconds=seconds,
             surrogate_score=float(model.predict(counts)[0, 0]),
             frame_share=model.attention(counts.toarray()[0])[1] if model.frame else None,
-            notes=_notes(model, answers),
+            notes=tuple(_notes(model, answers, rows, players.groups)),
         )
 
     def _sizes(self, players: Players, left: int | None) -> dict[str, int]:
         """How many sequences of each kind, scaled down together when the budget is short."""
-        distinct, single = len(players.first), len(players) == 1
+        distinct, several = len(players.first), len(players) > 1
+        if distinct > MOST_PLAYERS:
+            raise InputError(
+                f"The text has {distinct:,} distinct {players.unit}s, and {MOST_PLAYERS:,} are the"
+                " most that are fitted at once.",
+                'Explain it by sentence (unit="sentence"), or in parts.',
+            )
+        short = max(3 * distinct, LEAST_SHORT) if self.samples is None else self.samples
         sizes = {
             "singles": distinct if self.singles else 0,
-            "short": max(3 * distinct, LEAST_SHORT) if self.samples is None else self.samples,
-            "subsets": 0 if single else self.subsets,
-            "deletions": 0 if single else self.deletions,
-            "fresh short": max(distinct // 2, 20),
-            "fresh deletions": 0 if single else 8,
+            "short": short if distinct > 1 else 0,
+            "subsets": self.subsets if several else 0,
+            "deletions": self.deletions if several else 0,
+            "fresh short": max(distinct // 2, 20) if distinct > 1 else 0,
+            "fresh deletions": 8 if several else 0,
         }
-        total = sum(sizes.values())
-        if left is None or total <= left:
-            return sizes
-        if left < LEAST_BUDGET:
-            raise SettingError(
-                "The budget is too small to fit anything.", f"Give at least {LEAST_BUDGET + 1}."
-            )
-        return {kind: size * left // total for kind, size in sizes.items()}
+        return sizes if left is None or sum(sizes.values()) <= left else _scaled(sizes, left)
 
     def _design(
         self, players: Players, sizes: dict[str, int], rng: np.random.Generator
@@ -99,16 +103,16 @@ class Slalom:
         distinct, count = len(players.first), len(players)
         alone = np.sort(rng.permutation(distinct)[: sizes["singles"]])
         fitted = [
-            _of_groups(singles(distinct).take(alone), players),
-            _of_groups(short(rng, distinct, sizes["short"], self.length), players),
+            players.of_groups(singles(distinct).take(alone)),
+            players.of_groups(short(rng, distinct, sizes["short"], self.length)),
             subsets(rng, mixed_sizes(rng, sizes["subsets"], count), count),
             deletions(rng, count, sizes["deletions"], 1, min(5, count - 1)),
         ]
         fresh = {
-            "short": _of_groups(short(rng, distinct, sizes["fresh short"], self.length), players),
+            "short": players.of_groups(short(rng, distinct, sizes["fresh short"], self.length)),
             "deletions": deletions(rng, count, sizes["fresh deletions"], 1, max(1, count // 2)),
         }
-        return _apart(Ragged.concat(fitted), fresh, players.whole, rng)
+        return _apart(Ragged.concat(fitted), fresh, players, rng)
 
     def _fit(
         self, players: Players, rows: Ragged, answers: FloatArray, seed: int
@@ -122,6 +126,18 @@ class Slalom:
         else:
             model, report = fit_gauss_newton(counts, answers[:, None], frame=frame)
         return model.normalised(self.gamma), report
+
+
+def _scaled(sizes: dict[str, int], left: int) -> dict[str, int]:
+    """Sizes within the budget: words alone come first, they are cheap and say the most."""
+    if left < LEAST_BUDGET:
+        raise SettingError(
+            "The budget is too small to fit anything.", f"Give at least {LEAST_BUDGET + 1}."
+        )
+    singles = min(sizes["singles"], left // 2)
+    others = {kind: size for kind, size in sizes.items() if kind != "singles"}
+    total = sum(others.values())
+    return {"singles": singles} | {k: n * (left - singles) // total for k, n in others.items()}
 
 
 def _checked(
@@ -140,33 +156,36 @@ def _checked(
     return Fidelity(found) if found else None
 
 
-def _of_groups(rows: Ragged, players: Players) -> Ragged:
-    """Rows of groups as rows of players: each group by its first player."""
-    return Ragged(players.first[rows.values], rows.starts)
-
-
 def _apart(
-    fitted: Ragged, fresh: dict[str, Ragged], whole: Ragged, rng: np.random.Generator
+    fitted: Ragged, fresh: dict[str, Ragged], players: Players, rng: np.random.Generator
 ) -> tuple[Ragged, dict[str, Ragged]]:
     """Fitted rows and checks without a row in common; kinds with less than two rows are left out.
 
     A text of a few words has so few sequences that the fit would take them all: then some of its
     own are kept back for the check.
     """
-    checks, seen = {}, Ragged.concat([fitted, whole])
+    checks, seen = {}, Ragged.concat([fitted, players.whole])
     for kind, candidates in fresh.items():
-        checks[kind] = unseen(candidates, seen)
+        checks[kind] = unseen(candidates, seen, players.groups)
         seen = Ragged.concat([seen, checks[kind]])
-    if sum(map(len, checks.values())) < LEAST_CHECKED:
-        fitted, checks["short"] = keep_back(fitted, rng)
+    if len(checks["short"]) < LEAST_CHECKED:
+        fitted, checks["short"] = keep_back(fitted, players.groups, rng)
     return fitted, {kind: rows for kind, rows in checks.items() if len(rows) > 1}
 
 
-def _notes(model: SlalomModel, answers: FloatArray) -> tuple[str, ...]:
+def _notes(model: SlalomModel, answers: FloatArray, rows: Ragged, groups: IntArray) -> list[str]:
+    distinct = len(model.importances)
+    unasked = distinct - len(np.unique(groups[rows.values]))
+    if distinct == 1:
+        return ["To the model there is only one distinct word: nothing to compare its weight with."]
     notes = []
-    spread = float(np.ptp(answers)) if len(answers) else 0.0
-    if len(model.importances) == 1:
-        notes.append("There is only one distinct word: its importance has nothing to compare with.")
-    elif spread <= 1e-9 * max(1.0, float(np.abs(answers).max())):
+    if float(np.ptp(answers)) <= 1e-9 * max(1.0, float(np.abs(answers).max())):
         notes.append("The model gives the same answer whatever the words: importances are unknown.")
-    return tuple(notes)
+    if unasked:
+        notes.append(
+            f"The budget did not reach {unasked:,} of {distinct:,} distinct words: they were never"
+            " asked about, and their scores are averages."
+        )
+    elif len(answers) < 2 * distinct:
+        notes.append("There are fewer answers than scores to fit: raise the budget.")
+    return notes

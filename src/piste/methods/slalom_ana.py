@@ -10,7 +10,6 @@ from piste.errors import SettingError
 from piste.explanation import Target
 from piste.methods.base import Attribution, ask
 from piste.models.query import Query
-from piste.ragged import Ragged
 from piste.surrogates.analytic import choose_references, solve_pairs
 from piste.surrogates.slalom import count_matrix, slalom_scores
 from piste.text.players import Players
@@ -36,8 +35,7 @@ class SlalomAna:
                 f"Give a budget of at least {query.forwards + 2 * distinct - 1}.",
             )
         query.plan(2 * distinct - 1)
-        alone = Ragged(players.first[singles(distinct).values], singles(distinct).starts)
-        values = ask(query, players, alone, target)
+        values = ask(query, players, players.of_groups(singles(distinct)), target)
         references = choose_references(values)
         answers = values.copy()
         others = np.flatnonzero(references.partner >= 0)

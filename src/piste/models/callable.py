@@ -42,7 +42,9 @@ class FunctionClassifier:
     name: str
     outputs: Outputs = "classes"
     backend: str = "function"
-    # A piece is a word with the blanks before it, so that the whole text is sent as written.
+    width: int = 0  # outputs a text; 0 until the first answer
+    # A piece is a word with the blanks before it, so that the whole text is sent as written
+    # (without blanks at its ends).
     pieces: Vocabulary = field(default_factory=Vocabulary)
     words: Vocabulary = field(default_factory=Vocabulary)
 
@@ -68,7 +70,14 @@ class FunctionClassifier:
         scores = _as_scores(answer, len(ids), self.scale)
         if self.labels is None:
             self.labels = _default_labels(scores)
-        return _two_columns(scores)
+        logits = _two_columns(scores)
+        self.width = self.width or logits.shape[1]
+        if logits.shape[1] != self.width:
+            raise OutputError(
+                f"The function returned {self.width} outputs a text before, now {logits.shape[1]}.",
+                "Return the same number of outputs for every text.",
+            )
+        return logits
 
     def show(self, ids: IntArray) -> str:
         text = ""
@@ -136,7 +145,8 @@ def _logs(scores: FloatArray) -> FloatArray:
 
 
 def _not_probabilities(scores: FloatArray) -> FloatArray:
-    if scores.ndim == 2 and scores.shape[1] > 1 and (scores >= 0).all():
+    whole = (scores == np.round(scores)).all()  # counts such as [0, 1] are logits like others
+    if scores.ndim == 2 and scores.shape[1] > 1 and (scores >= 0).all() and not whole:
         if np.allclose(scores.sum(axis=1), 1, atol=1e-6):
             raise OutputError(
                 "The function's rows are probabilities (they sum to 1), not logits.",

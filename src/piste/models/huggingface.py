@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
@@ -16,13 +16,11 @@ import torch
 import transformers
 from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
-from piste.errors import ModelError
+from piste.errors import ModelError, OutputError
 from piste.explanation import FloatArray
 from piste.models.protocol import Outputs
 from piste.ragged import IntArray
 from piste.text.encoding import Encoding, Frame
-
-UNSTATED = 10**6  # tokenizers without a limit give an astronomically large one
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,7 +49,8 @@ class HuggingFaceClassifier:
         config = self.model.config
         if config.problem_type == "multi_label_classification":
             return "labels"
-        return "raw" if config.num_labels == 1 else "classes"
+        is_regression = config.num_labels == 1 or config.problem_type == "regression"
+        return "raw" if is_regression else "classes"
 
     @cached_property
     def limit(self) -> int:
@@ -68,6 +67,7 @@ class HuggingFaceClassifier:
         ids, spans = encoded["input_ids"], encoded["offset_mapping"]
         body = np.flatnonzero(np.array(encoded["special_tokens_mask"]) == 0).tolist()
         self._check_ids(ids)
+        _check_types(encoded.get("token_type_ids", ()))
         frame = _frame(ids, body)
         used = body[: max(0, self.limit - frame.size)]
         kept = tuple(ids[i] for i in used)
@@ -77,8 +77,14 @@ class HuggingFaceClassifier:
 
     def logits(self, ids: IntArray) -> FloatArray:
         inputs = torch.from_numpy(np.ascontiguousarray(ids)).to(self.model.device)
-        with torch.inference_mode(), evaluating(self.model), unpadded(self.model):
-            logits = self.model(input_ids=inputs, attention_mask=torch.ones_like(inputs)).logits
+        try:
+            with torch.inference_mode(), evaluating(self.model), unpadded(self.model):
+                logits = self.model(input_ids=inputs, attention_mask=torch.ones_like(inputs)).logits
+        except (ValueError, IndexError) as error:
+            raise OutputError(
+                f"The model refuses {self.show(ids[0])[:80]!r} and its like: {_first_line(error)}.",
+                "Some models count special tokens: take them out of the text.",
+            ) from error
         return np.asarray(logits.float().cpu().numpy(), dtype=np.float64)
 
     def _check_ids(self, ids: list[int]) -> None:
@@ -171,10 +177,9 @@ def _read(what: str, source: str, reader: Any) -> Any:
     try:
         with quiet():
             return reader(source)
-    except (OSError, ValueError, KeyError, ImportError) as error:
-        first_line = str(error).strip().split("\n")[0]
+    except Exception as error:  # a damaged file fails in a way of its own in every reader
         raise ModelError(
-            f"Cannot load {what} {source!r}: {first_line}",
+            f"Cannot load {what} {source!r}: {_first_line(error)}.",
             "Give a directory that holds config.json, model.safetensors and a tokenizer,"
             " or the name of a text classifier on the Hugging Face hub (needs a connection).",
         ) from error
@@ -229,14 +234,18 @@ def _check_tokenizer(tokenizer: Any) -> None:
         )
 
 
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().split("\n")
+    return lines[0].rstrip(".:") or type(error).__name__
+
+
 def _check_device(device: str | None) -> None:
     """Find out before anything is loaded whether the device is there."""
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
-        reason = str(error).strip().split("\n")[0].rstrip(".")
         raise ModelError(
-            f"Cannot use device {device!r}: {reason}.",
+            f"Cannot use device {device!r}: {_first_line(error)}.",
             'Give "cpu", or "cuda" or "mps" if you have it.',
         ) from error
 
@@ -250,6 +259,15 @@ def _positions(model: Any) -> int | None:
         if name.endswith("position_embeddings") and isinstance(module, torch.nn.Embedding):
             return positions - (0 if module.padding_idx is None else module.padding_idx + 1)
     return positions
+
+
+def _check_types(types: Sequence[int]) -> None:
+    """Segment numbers other than 0 are not sent yet: better refused than explained wrongly."""
+    if any(types):
+        raise ModelError(
+            "This tokenizer marks a single text with segment numbers, which piste does not send.",
+            "Use a model whose tokenizer does not.",
+        )
 
 
 def _frame(ids: list[int], body: list[int]) -> Frame:

@@ -1,7 +1,7 @@
 """The only caller of a model: frames, de-duplicates, buckets by length, batches, counts."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -28,7 +28,8 @@ class Query:
     forwards: int = 0
     tokens: int = 0
     seconds: float = 0.0
-    planned: int = field(default=0)
+    planned: int = 0
+    answers: dict[bytes, FloatArray] = field(default_factory=dict)  # [outputs] of framed sequences
 
     @property
     def left(self) -> int | None:
@@ -58,19 +59,24 @@ class Query:
         return np.concatenate([prefix, body, suffix], axis=1)
 
     def _ask_unique(self, ids: IntArray) -> FloatArray:
-        """Answers for a matrix of equally long sequences, each distinct one asked once."""
+        """Answers for a matrix of equally long sequences, each distinct one asked once, ever."""
         distinct, back = np.unique(ids, axis=0, return_inverse=True)
-        self._spend(len(distinct))
-        answers = [self._ask(batch) for batch in self._batches(distinct)]
-        return np.concatenate(answers)[back.reshape(-1)]
+        keys = [row.tobytes() for row in distinct]
+        new = [index for index, key in enumerate(keys) if key not in self.answers]
+        self._spend(len(new))
+        start = 0
+        while start < len(new):
+            # The size is taken anew for every batch: it shrinks when memory runs out.
+            size = max(1, self.batch_tokens // max(1, ids.shape[1]))
+            batch = new[start : start + size]
+            logits = self._try(distinct[batch])
+            if logits is not None:
+                self.answers.update(zip([keys[index] for index in batch], logits, strict=True))
+                start += len(batch)
+        return np.array([self.answers[key] for key in keys])[back.reshape(-1)]
 
-    def _batches(self, ids: IntArray) -> Iterator[IntArray]:
-        size = max(1, self.batch_tokens // max(1, ids.shape[1]))
-        for start in range(0, len(ids), size):
-            yield ids[start : start + size]
-
-    def _ask(self, ids: IntArray) -> FloatArray:
-        """One batch, halved as often as memory demands."""
+    def _try(self, ids: IntArray) -> FloatArray | None:
+        """One batch; None where it does not fit into memory, and then the next one is smaller."""
         try:
             logits = self.classifier.logits(ids)
         except (MemoryError, RuntimeError) as error:
@@ -81,9 +87,8 @@ class Query:
                     f"A single sequence of {ids.shape[1]} tokens does not fit into memory.",
                     "Use a shorter text, a smaller model or a device with more memory.",
                 ) from error
-            self.batch_tokens = max(1, ids.size // 2)  # later batches start at the size that fits
-            half = len(ids) // 2
-            return np.concatenate([self._ask(ids[:half]), self._ask(ids[half:])])
+            self.batch_tokens = max(1, ids.size // 2)
+            return None
         self._check(ids, logits)
         self.forwards += len(ids)
         self.tokens += ids.size

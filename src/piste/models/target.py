@@ -8,6 +8,7 @@ from piste.explanation import FloatArray, Target
 from piste.models.protocol import Classifier
 
 LOG_ODDS, RAW = "log-odds", "raw score"
+LARGEST = 1e100  # squares of larger numbers leave float64
 
 
 def resolve_target(classifier: Classifier, logits: FloatArray, wanted: str | int | None) -> Target:
@@ -36,10 +37,16 @@ def margins(logits: FloatArray, classifier: Classifier, index: int) -> FloatArra
 
     Log-odds against all other classes together: for two classes the difference of logits.
     """
+    found = logits[:, index]
     if classifier.outputs == "classes":
-        others = np.delete(logits, index, axis=1)
-        return np.asarray(logits[:, index] - logsumexp(others, axis=1), dtype=np.float64)
-    return np.asarray(logits[:, index], dtype=np.float64)
+        found = found - logsumexp(np.delete(logits, index, axis=1), axis=1)
+    largest = float(np.abs(found).max(initial=0.0))
+    if not largest <= LARGEST:
+        raise OutputError(
+            f"The model's answers are as large as {largest:.0e}.",
+            "Nothing can be fitted to such numbers: check what the model returns.",
+        )
+    return np.asarray(found, dtype=np.float64)
 
 
 def _index(labels: tuple[str, ...], wanted: str | int) -> int:

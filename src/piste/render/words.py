@@ -148,6 +148,8 @@ def _agreement(kind: str, check: Agreement, scale: str) -> str:
 
 def _r2(r2: float) -> str:
     # Rounded down, so that 0.998 never reads as perfect and 0.499 never as fair.
+    if r2 < -10:
+        return "below −10"
     return f"{math.floor(r2 * 100) / 100:.2f}".replace("-", "−")
 
 
@@ -187,8 +189,9 @@ def facts(explanation: Explanation) -> dict[str, str]:
         "Computed by": explanation.backend,
         "Method": explanation.method,
         "Settings": _pairs(explanation.settings) or "none",
-        "Unit": explanation.unit,
+        "Unit": f"{explanation.unit}, repeats {explanation.repeats}",
         "Seed": str(explanation.seed),
+        "Budget": "by length" if explanation.budget is None else f"{explanation.budget:,}",
         "Cost": cost(explanation),
         "Versions": _pairs(explanation.versions) or "not recorded",
     }

@@ -61,7 +61,8 @@ def fit_gauss_newton(
     tolerance: float = 1e-5,
 ) -> tuple[SlalomModel, FitReport]:
     """Fit counts [rows, players] to margins [rows, outputs]; gauge: the frame's importance is 0."""
-    mean, scale = margins.mean(axis=0), float(margins.std())
+    mean = margins.mean(axis=0)
+    scale = float((margins - mean).std())  # of all outputs together: they share importances
     if scale <= 1e-12 * max(1.0, float(np.abs(mean).max())):
         return _constant(counts.shape[1], mean, frame), FitReport(True, 0, 0.0)
     with threadpool_limits(_threads(counts.shape[1]), user_api="blas"):

@@ -102,22 +102,28 @@ def slalom_scores(
     counts = np.bincount(groups, minlength=len(model.importances)).astype(np.float64)
     share, frame_share = model.attention(counts)
     empty = 0.0 if model.frame is None else float(model.frame.value[0])
-    whole = float(counts * share @ model.values[:, 0]) + frame_share * empty
     return {
         "value": alone,
         "importance": importance,
         "lin": alone * np.exp(importance),
-        "removal": _removal(value, share[groups], whole, empty),
+        "removal": _removal(value, share[groups], frame_share, empty),
         "shapley": _shapley(value, share[groups], frame_share, empty, groups, rng),
     }
 
 
-def _removal(value: FloatArray, share: FloatArray, whole: float, empty: float) -> FloatArray:
-    if len(value) == 1 and share[0] == 1:
-        return np.array([whole - empty])  # nothing is left but the convention
-    # The rest's share is summed, not 1 - share, which loses all digits for a dominant player.
-    rest = np.maximum(share.sum() - share + (1 - share.sum()), 1e-300)
-    return np.asarray(share * (value - whole) / rest)
+def _removal(value: FloatArray, share: FloatArray, frame_share: float, empty: float) -> FloatArray:
+    """F - F of the others, whose shares are summed: 1 - share loses a dominant one's digits."""
+    others = _sum_of_others(share) + frame_share
+    summed = _sum_of_others(share * value) + frame_share * empty
+    whole = float(share @ value) + frame_share * empty
+    without = np.divide(summed, others, out=np.full(len(value), empty), where=others > 0)
+    return np.asarray(whole - without)
+
+
+def _sum_of_others(numbers: FloatArray) -> FloatArray:
+    before = np.cumsum(np.append(0.0, numbers[:-1]))
+    after = np.cumsum(np.append(0.0, numbers[:0:-1]))[::-1]
+    return np.asarray(before + after)
 
 
 def _shapley(

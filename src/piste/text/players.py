@@ -44,6 +44,10 @@ class Players:
         """The token ids of each player."""
         return Ragged.of([player.ids for player in self.items])
 
+    def of_groups(self, rows: Ragged) -> Ragged:
+        """Rows of groups as rows of players: each group by its first player."""
+        return Ragged(self.first[rows.values], rows.starts)
+
     @property
     def whole(self) -> Ragged:
         """The design with one row: the text itself."""
