@@ -83,6 +83,29 @@ def test_torch_lives_in_few_rooms(path):
     assert not heavy, f"{relative} imports {heavy}"
 
 
+def model_calls(path: Path) -> list[str]:
+    """Whose `.logits(...)` is called."""
+    return [
+        ast.unparse(node.func.value)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "logits"
+    ]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_nobody_but_the_query_calls_a_model(path):
+    if path.relative_to(SOURCE).parts[0] != "models":
+        assert set(model_calls(path)) <= {"query"}
+
+
+def test_the_rules_do_see_breaches(tmp_path):
+    breach = tmp_path / "sneaky.py"
+    breach.write_text("def f(classifier, query):\n    return classifier.logits(query.logits(1))\n")
+    assert set(model_calls(breach)) == {"classifier", "query"}
+
+
 def test_the_rule_can_fail(tmp_path):
     breach = tmp_path / "text.py"
     breach.write_text("def f():\n    from piste.methods import METHODS\n")

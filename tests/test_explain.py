@@ -274,9 +274,16 @@ def test_provenance(demo):
     assert explanation.method == "slalom"
     assert explanation.settings["length"] == 4
     assert (explanation.seed, explanation.unit, explanation.model) == (3, "word", "demo")
+    assert (explanation.repeats, explanation.budget) == ("shared", None)
     assert {"piste", "torch", "numpy"} <= set(explanation.versions)
     assert explanation.cost.query_seconds > 0
     assert explanation.fit.converged
+
+
+def test_numpy_numbers_are_numbers(demo):
+    explanation = piste.explain(REVIEW, demo, seed=np.int64(3), budget=np.int64(90))
+    assert type(explanation.seed) is int
+    explanation.to_json()
 
 
 def test_progress_ends_where_it_planned(demo):

@@ -79,6 +79,7 @@ def test_text_from_a_file_and_from_a_pipe_without_a_dash(tmp_path):
         (["explain", TEXT, "--html", "/no/such/folder/x.html"], "Cannot write"),
         (["explain", TEXT, "--json", "/"], "Cannot write"),
         (["explain", TEXT, "--seed", "-1"], "seed"),
+        (["explain", TEXT, "--html", "x", "--json", "x"], "same path"),
     ],
 )
 def test_mistakes_give_one_clear_line_and_exit_code_2(arguments, message):
@@ -104,6 +105,11 @@ def test_usage_errors_exit_with_2_too(arguments):
     result = run(*arguments)
     assert result.returncode == 2
     assert b"Traceback" not in result.stderr
+
+
+def test_a_terminal_that_cannot_show_a_character():
+    result = run("explain", "superb 🎉 film", PYTHONIOENCODING="latin-1")
+    assert result.returncode == 0, result.stderr
 
 
 def test_methods_lists_the_table():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import piste
-from piste.errors import SettingError
+from piste.errors import InputError, SettingError
 from piste.methods.base import agreement
 from tests.planted import PlantedSlalom
 from tests.test_explain import REVIEW, correlations
@@ -82,8 +82,51 @@ def test_a_bad_surrogate_is_seen_in_its_fidelity():
     assert piste.explain(text, function).fidelity.r2 < 0.3
 
 
+def test_a_small_budget_asks_words_alone_first_and_says_what_it_missed():
+    planted = PlantedSlalom(40)
+    classifier = piste.from_function(planted)
+    small = piste.explain(planted.text, classifier, budget=30)
+    assert "never asked about" in " ".join(small.notes)
+    alone = [row for row in classifier_rows(small) if row == 1]
+    assert len(alone) >= 10
+    enough = piste.explain(planted.text, classifier)
+    assert not enough.notes
+
+
+def classifier_rows(explanation: piste.Explanation) -> list[int]:
+    """Lengths of the sequences a budgeted explanation asks, seen from the function."""
+    lengths: list[int] = []
+    planted = PlantedSlalom(len(explanation.players))
+
+    def function(texts: list[str]) -> np.ndarray:
+        lengths.extend(len(text.split()) for text in texts)
+        return planted(texts)
+
+    piste.explain(explanation.text, piste.from_function(function), budget=explanation.budget)
+    return lengths
+
+
+def test_one_word_needs_next_to_no_budget():
+    assert piste.explain("w0", piste.from_function(PlantedSlalom(1)), budget=2).cost.forwards == 1
+
+
+def test_more_words_than_can_be_fitted_are_refused():
+    text = " ".join(f"w{index}" for index in range(3000))
+    with pytest.raises(InputError, match="2,000 are the most"):
+        piste.explain(text, piste.from_function(lambda texts: np.zeros(len(texts))))
+
+
 @pytest.mark.parametrize(
-    "settings", [{"fit": "adam"}, {"length": 0}, {"samples": -1}, {"subsets": 2.5}]
+    "settings",
+    [
+        {"fit": "adam"},
+        {"length": 0},
+        {"samples": -1},
+        {"subsets": 2.5},
+        {"gamma": float("nan")},
+        {"gamma": 1e6},
+        {"singles": False, "samples": 0, "subsets": 0},
+    ],
 )
 def test_settings_that_make_no_sense(settings):
     with pytest.raises(SettingError):

@@ -90,6 +90,26 @@ def test_wrong_answers_are_told_apart(function, message):
         piste.explain("some words here", piste.from_function(function))
 
 
+def test_counts_are_not_taken_for_probabilities():
+    def counts(texts):
+        return [[text.count("bad"), text.count("good")] for text in texts]
+
+    assert piste.explain("a good film", piste.from_function(counts)).target.label == "class 1"
+
+
+@pytest.mark.parametrize("widths", [(2, 3), (1, 3), (3, 1)])
+def test_a_width_that_changes_is_refused(widths):
+    calls = iter(widths)
+    last = [0]
+
+    def function(texts):
+        last[0] = next(calls, last[0])
+        return np.arange(len(texts) * last[0]).reshape(len(texts), last[0])
+
+    with pytest.raises(OutputError, match="outputs a text before"):
+        piste.explain("some words here", piste.from_function(function))
+
+
 def test_probabilities_outside_their_range():
     classifier = piste.from_function(lambda t: [1.2] * len(t), outputs="probabilities")
     with pytest.raises(OutputError, match="leave 0"):

@@ -5,7 +5,7 @@ import transformers
 from transformers import BertModel
 
 import piste
-from piste.errors import ModelError, SettingError
+from piste.errors import ModelError, OutputError, SettingError
 from piste.models.loading import load as load_any
 from tests.conftest import tiny_bert, tiny_gpt2
 
@@ -113,6 +113,53 @@ def test_a_directory_without_a_tokenizer(tmp_path, wordpiece):
     tiny_bert(len(wordpiece)).save_pretrained(tmp_path)
     with pytest.raises(ModelError, match="tokenizer"):
         load(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"not safetensors", b"version https://git-lfs"])
+def test_damaged_weights(tmp_path, wordpiece, content):
+    tiny_bert(len(wordpiece)).save_pretrained(tmp_path)
+    wordpiece.save_pretrained(tmp_path)
+    (tmp_path / "model.safetensors").write_bytes(content)
+    with pytest.raises(ModelError, match="Cannot load the weights"):
+        load(tmp_path)
+
+
+def test_weights_that_do_not_fit_their_configuration(tmp_path, wordpiece):
+    tiny_bert(len(wordpiece)).save_pretrained(tmp_path)
+    tiny_bert(len(wordpiece), num_labels=5).config.save_pretrained(tmp_path)
+    with pytest.raises(ModelError, match="Cannot load the weights"):
+        load(tmp_path, wordpiece)
+
+
+def test_segment_numbers_are_refused_rather_than_dropped(wordpiece):
+    from copy import deepcopy
+
+    from tokenizers import processors
+
+    odd = deepcopy(wordpiece)
+    odd.backend_tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS]:1 $A:0 [SEP]:0", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    odd.model_input_names = ["input_ids", "token_type_ids", "attention_mask"]
+    with pytest.raises(ModelError, match="segment numbers"):
+        piste.explain("good", load(tiny_bert(len(wordpiece)), odd))
+
+
+def test_two_regression_outputs_are_raw_scores(wordpiece):
+    model = tiny_bert(len(wordpiece), num_labels=2, problem_type="regression")
+    explanation = piste.explain("the film was good", load(model, wordpiece), target=1)
+    assert explanation.target.scale == "raw score"
+
+
+def test_what_a_model_refuses_is_told(wordpiece, monkeypatch):
+    classifier = load(tiny_bert(len(wordpiece)), wordpiece)
+
+    def refuse(**_):
+        raise ValueError("All examples must have the same number of <eos> tokens.")
+
+    monkeypatch.setattr(classifier.model, "forward", refuse)
+    with pytest.raises(OutputError, match="same number of <eos> tokens"):
+        piste.explain("good film", classifier)
 
 
 def test_a_tokenizer_that_does_not_fit_its_model(wordpiece):

@@ -72,9 +72,18 @@ def test_out_of_memory_halves_the_batch_and_remembers():
     query = Query(recorder, Frame(), batch_tokens=64)
     answers = query.logits(Ragged.of([[i, i] for i in range(100)]))
     assert answers[:, 0].tolist() == [2 * i for i in range(100)]
-    assert max(len(batch) for batch in recorder.batches) <= 8
+    assert {len(batch) for batch in recorder.batches} == {8, 4}  # 32 -> 16 -> 8, and the rest
     assert query.forwards == 100
-    assert query.batch_tokens < 64
+    assert query.batch_tokens == 16
+
+
+def test_what_was_answered_is_not_asked_again():
+    recorder = Recorder()
+    query = Query(recorder, FRAME, budget=3)
+    first = query.logits(Ragged.of([[1], [2]]))
+    again = query.logits(Ragged.of([[2], [1], [3], [2]]))
+    assert again[:2].tolist() == first[::-1].tolist()
+    assert query.forwards == 3
 
 
 def test_out_of_memory_for_one_sequence_is_explained():
@@ -108,6 +117,7 @@ def test_the_budget_is_a_limit():
 def test_progress_counts_towards_the_plan():
     seen = []
     query = Query(Recorder(), Frame(), batch_tokens=2, progress=lambda *step: seen.append(step))
+    query.logits(Ragged.of([[9], [8]]))
     query.plan(4)
     query.logits(Ragged.of([[1], [2], [3], [4]]))
-    assert seen == [(2, 4), (4, 4)]
+    assert seen == [(2, 2), (4, 6), (6, 6)]

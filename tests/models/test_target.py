@@ -36,6 +36,16 @@ def test_regression_has_a_raw_scale_and_no_probability():
     assert (target.scale, target.score, target.probability) == ("raw score", 3.5, None)
 
 
+@pytest.mark.parametrize("logits", [[-1e308, 1e308], [0.0, 1e150]])
+def test_answers_too_large_to_fit_are_refused(logits):
+    with pytest.raises(OutputError, match="as large as"):
+        margins(np.array([logits]), classifier(("a", "b")), 1)
+
+
+def test_saturated_answers_are_fine():
+    assert margins(np.array([[1e4, -1e4]]), classifier(("a", "b")), 0) == pytest.approx([2e4])
+
+
 @pytest.mark.parametrize("wanted", ["mixed", "MIXED", 2, "2"])
 def test_a_target_by_name_or_number(wanted):
     assert resolve_target(classifier(), LOGITS, wanted).index == 2

@@ -7,9 +7,9 @@ from scipy import optimize
 from piste.design import short, singles, subsets
 from piste.ragged import Ragged
 from piste.surrogates.analytic import choose_references, solve_pairs
-from piste.surrogates.gauss_newton import Prior, fit_gauss_newton
+from piste.surrogates.gauss_newton import Prior, _Problem, _settle, fit_gauss_newton
 from piste.surrogates.sgd import SgdSettings, fit_sgd
-from piste.surrogates.slalom import SlalomModel, count_matrix
+from piste.surrogates.slalom import Frame, SlalomModel, count_matrix
 from tests.surrogates.test_slalom import brute_force, random_model
 
 
@@ -74,6 +74,35 @@ def test_it_is_affine_equivariant():
     moved, _ = fit_gauss_newton(counts, 100 - 7 * margins)
     assert moved.importances == pytest.approx(plain.importances, abs=1e-6)
     assert moved.values == pytest.approx(100 - 7 * plain.values, abs=1e-4)
+
+
+def test_outputs_may_have_offsets_of_their_own():
+    true = random_model(20, outputs=2).normalised()
+    counts, margins = data(true)
+    fitted, _ = fit_gauss_newton(counts, margins + np.array([0.0, 1e4]))
+    assert np.corrcoef(fitted.importances, true.importances)[0, 1] > 0.999
+
+
+def test_importances_are_pulled_to_their_mean_not_to_the_frames():
+    """Words far less important than the frame: with noise the prior must not lift them."""
+    rng = np.random.default_rng(0)
+    true = SlalomModel(
+        10 * rng.normal(size=(40, 1)), rng.normal(size=40) - 3, Frame(np.zeros(1), 0)
+    )
+    counts, margins = data(true, noise=0.1)
+    fitted, _ = fit_gauss_newton(counts, margins, frame=True)
+    assert fitted.frame.importance == 0
+    assert fitted.importances.mean() == pytest.approx(-3, abs=1.0)
+
+
+def test_the_noise_is_not_taken_for_smaller_than_it_is():
+    """Almost as many parameters as answers: residuals shrink, the noise does not."""
+    true = random_model(60)
+    counts, margins = data(true, noise=0.3, per_player=1)
+    problem = _Problem(counts, margins / margins.std(), False, Prior())
+    state, _, _ = _settle(problem, 50, 1e-5)
+    residual = float(np.mean(state.residual**2))
+    assert problem.noise(state) > 1.3 * residual
 
 
 def test_a_constant_model_has_its_answer_as_every_value():

@@ -77,6 +77,23 @@ def test_removal_is_what_removing_one_occurrence_does(frame):
         assert removal[index] == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("dominance", [5.0, 38.0, 50.0, 200.0])
+def test_removal_of_a_player_that_outweighs_all_others(dominance):
+    model = SlalomModel(np.array([[0.3], [-1.1], [0.7]]), np.array([dominance, 0.0, 0.0]))
+    removal = slalom_scores(model, np.arange(3), np.random.default_rng(0))["removal"]
+    whole = brute_force(model, [0, 1, 2])
+    assert removal[0] == pytest.approx(whole - (-1.1 + 0.7) / 2)
+    assert removal[1] == pytest.approx(whole - brute_force(model, [0, 2]), abs=1e-12)
+
+
+def test_importances_far_apart_still_count():
+    model = SlalomModel(np.array([[1.0], [2.0]]), np.array([0.0, -50.0]))
+    assert model.alone()[1, 0] == pytest.approx(2.0)
+    counts = sparse.csr_array([[1.0, 1e21]])
+    expected = (1 + 2e21 * np.exp(-50)) / (1 + 1e21 * np.exp(-50))
+    assert model.predict(counts)[0, 0] == pytest.approx(expected)
+
+
 def test_lin_is_value_times_weight():
     model = random_model(4, frame=True).normalised()
     scores = slalom_scores(model, GROUPS, np.random.default_rng(0))

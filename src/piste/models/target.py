@@ -37,16 +37,16 @@ def margins(logits: FloatArray, classifier: Classifier, index: int) -> FloatArra
 
     Log-odds against all other classes together: for two classes the difference of logits.
     """
-    found = logits[:, index]
-    if classifier.outputs == "classes":
-        found = found - logsumexp(np.delete(logits, index, axis=1), axis=1)
-    largest = float(np.abs(found).max(initial=0.0))
+    largest = float(np.abs(logits).max(initial=0.0))
     if not largest <= LARGEST:
         raise OutputError(
             f"The model's answers are as large as {largest:.0e}.",
             "Nothing can be fitted to such numbers: check what the model returns.",
         )
-    return np.asarray(found, dtype=np.float64)
+    explained = logits[:, index]
+    if classifier.outputs == "classes":
+        explained = explained - logsumexp(np.delete(logits, index, axis=1), axis=1)
+    return np.asarray(explained, dtype=np.float64)
 
 
 def _index(labels: tuple[str, ...], wanted: str | int) -> int:

@@ -1,0 +1,57 @@
+import os
+import stat
+
+import pytest
+
+from piste.errors import FileError
+from piste.files import write_atomic
+
+
+def test_a_file_is_written_whole_and_nothing_is_left_beside_it(tmp_path):
+    path = write_atomic(tmp_path / "a.txt", "é")
+    assert path.read_bytes() == "é".encode()
+    assert os.listdir(tmp_path) == ["a.txt"]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o644
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
+    path = write_atomic(tmp_path / "a.txt", "old")
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(FileError, match="No space left"):
+        write_atomic(path, "new")
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_an_existing_file_keeps_its_permissions(tmp_path):
+    path = write_atomic(tmp_path / "a.txt", "old")
+    path.chmod(0o600)
+    write_atomic(path, "new")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_link_is_followed(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    write_atomic(tmp_path / "link", "x")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "target").read_text() == "x"
+
+
+def test_a_device_is_written_to_not_replaced(tmp_path):
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    write_atomic(fifo, "x")
+    assert os.read(reader, 10) == b"x"
+    assert stat.S_ISFIFO(fifo.stat().st_mode)
+    os.close(reader)
+
+
+@pytest.mark.parametrize("name", ["a\0b", "no/such/folder", "x" * 5000])
+def test_names_that_cannot_be(tmp_path, name):
+    with pytest.raises(FileError, match="Cannot write"):
+        write_atomic(tmp_path / name, "x")
