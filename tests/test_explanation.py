@@ -28,6 +28,7 @@ def test_json_round_trip(explanation, tmp_path):
     assert back.players == explanation.players
     assert back.target == explanation.target
     assert all((back.scores[k] == v).all() for k, v in explanation.scores.items())
+    assert all((back.errors[k] == v).all() for k, v in explanation.errors.items())
     assert back.fidelity == explanation.fidelity
 
 
@@ -35,6 +36,22 @@ def test_a_planted_slalom_is_matched_on_every_kind_of_sequence(explanation):
     """Words that occur several times included."""
     assert set(explanation.fidelity.checks) == {"short", "deletions"}
     assert all(check.r2 > 0.999 for check in explanation.fidelity.checks.values())
+
+
+def test_errors_have_the_form_of_the_scores(explanation):
+    assert explanation.errors.keys() == explanation.scores.keys()
+    for name, error in explanation.errors.items():
+        assert error.shape == explanation.scores[name].shape
+        assert (error >= 0).all()
+    row = explanation.top(1)[0]
+    assert row.errors["value"] >= 0
+
+
+def test_errors_of_other_scores_are_refused(explanation):
+    data = explanation.to_dict()
+    del data["errors"]["value"]
+    with pytest.raises(FileError, match="errors are not those of the scores"):
+        piste.Explanation.from_dict(data)
 
 
 def test_top_lists_distinct_players_strongest_first(explanation):

@@ -56,6 +56,6 @@ def test_gauss_newton_is_no_worse_than_the_papers_sgd_at_its_own_size():
     rng = np.random.default_rng(0)
     counts = count_matrix(short(rng, 200, 5000), np.arange(200), 200)
     margins = true.predict(counts) + 0.1 * rng.normal(size=(5000, 1))
-    _, ours = fit_gauss_newton(counts, margins)
+    _, ours, _ = fit_gauss_newton(counts, margins)
     _, theirs = fit_sgd(counts, margins)
     assert ours.loss <= theirs.loss

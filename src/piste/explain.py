@@ -59,6 +59,7 @@ def explain(
         text=text,
         players=players.items,
         scores=dict(found.scores),
+        errors=dict(found.errors),
         primary=found.primary,
         target=resolved,
         cost=Cost(query.forwards, query.tokens, query.seconds, found.fit_seconds),

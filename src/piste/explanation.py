@@ -105,6 +105,7 @@ class Row:
     player: Player
     occurrences: int
     scores: dict[str, float]
+    errors: dict[str, float]  # standard errors; empty where the method has none
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -113,6 +114,7 @@ class Explanation:
 
     `scores[name][i]` belongs to `players[i]`; positive speaks for `target.label`, except for
     importances, which are weights. `primary` names the score that ranks players and colours text.
+    `errors` holds the scores' standard errors, in the same form; it is empty for methods without.
     """
 
     text: str
@@ -130,6 +132,7 @@ class Explanation:
     model: str
     backend: str
     versions: dict[str, str]
+    errors: dict[str, FloatArray] = field(default_factory=dict)
     fidelity: Fidelity | None = None
     fit: FitReport | None = None
     surrogate_score: float | None = None  # what the surrogate says of the whole text
@@ -152,6 +155,7 @@ class Explanation:
                 self.players[index],
                 times[group],
                 {key: float(values[index]) for key, values in self.scores.items()},
+                {key: float(values[index]) for key, values in self.errors.items()},
             )
             for group, index in list(first_of_group.items())[:n]
         ]

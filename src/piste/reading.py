@@ -45,6 +45,9 @@ def _explanation(data: Mapping[str, Any]) -> Explanation:
     text = _string(data["text"])
     players = tuple(_player(item, len(text)) for item in _sequence(data["players"]))
     scores = {name: _scores(v, len(players)) for name, v in _mapping(data["scores"]).items()}
+    errors = {name: _scores(v, len(players)) for name, v in _mapping(data["errors"]).items()}
+    if errors and errors.keys() != scores.keys():
+        raise ValueError("the errors are not those of the scores")
     primary = _string(data["primary"])
     if primary not in scores:
         raise ValueError(f"the primary score {primary!r} is not among the scores")
@@ -52,6 +55,7 @@ def _explanation(data: Mapping[str, Any]) -> Explanation:
         text=text,
         players=players,
         scores=scores,
+        errors=errors,
         primary=primary,
         target=_target(_mapping(data["target"])),
         cost=_cost(_mapping(data["cost"])),

@@ -139,10 +139,11 @@ def test_help_loads_nothing_heavy():
     assert shown.stdout.strip().endswith("[]")
 
 
-def test_a_reader_that_stops_early_is_no_error():
-    command = f"{sys.executable} -m piste explain '{TEXT}' | head -n 1"
+def test_a_reader_that_stops_early_is_no_error_and_loses_no_file(tmp_path):
+    command = f"{sys.executable} -m piste explain '{TEXT}' --html {tmp_path}/x.html | head -n 1"
     result = subprocess.run(["sh", "-c", command], capture_output=True, check=False)
     assert b"Traceback" not in result.stderr
+    assert (tmp_path / "x.html").exists()
 
 
 def test_the_progress_bar_waits_a_second(monkeypatch):

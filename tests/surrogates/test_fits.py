@@ -29,7 +29,7 @@ def data(model: SlalomModel, *, noise: float = 0.0, seed: int = 0, per_player: i
 def test_exact_answers_give_the_exact_model(frame, outputs):
     true = random_model(40, frame=frame, outputs=outputs)
     counts, margins = data(true)
-    fitted, report = fit_gauss_newton(counts, margins, frame=frame)
+    fitted, report, _ = fit_gauss_newton(counts, margins, frame=frame)
     assert report.converged
     assert fitted.predict(counts) == pytest.approx(margins, abs=1e-3)
     fitted, true = fitted.normalised(), true.normalised()
@@ -41,13 +41,13 @@ def test_exact_answers_give_the_exact_model(frame, outputs):
 def test_noise_is_weighed_against_the_prior():
     true = random_model(60).normalised()
     counts, margins = data(true, noise=0.05)
-    fitted, _ = fit_gauss_newton(counts, margins)
+    fitted, _, _ = fit_gauss_newton(counts, margins)
     assert np.corrcoef(fitted.values[:, 0], true.values[:, 0])[0, 1] > 0.99
     assert np.corrcoef(fitted.importances, true.importances)[0, 1] > 0.97
     # Pure noise: hardly anything may be believed.
     wild = np.random.default_rng(0).normal(size=margins.shape)
-    fitted, _ = fit_gauss_newton(counts, wild)
-    assert np.abs(fitted.importances - fitted.importances.mean()).max() < 3
+    fitted, _, _ = fit_gauss_newton(counts, wild)
+    assert np.abs(fitted.importances - fitted.importances.mean()).max() < 3 * Prior().importance
 
 
 def test_the_fit_is_a_minimum():
@@ -55,7 +55,7 @@ def test_the_fit_is_a_minimum():
     true = random_model(8)
     counts, margins = data(true, noise=0.1)
     weak = Prior(value=1e3, importance=1e3)
-    fitted, report = fit_gauss_newton(counts, margins, tolerance=1e-12, prior=weak)
+    fitted, report, _ = fit_gauss_newton(counts, margins, tolerance=1e-12, prior=weak)
 
     def loss(parameters):
         values, importances = parameters[:8, None], parameters[8:]
@@ -70,8 +70,8 @@ def test_the_fit_is_a_minimum():
 def test_it_is_affine_equivariant():
     true = random_model(20)
     counts, margins = data(true, noise=0.1)
-    plain, _ = fit_gauss_newton(counts, margins)
-    moved, _ = fit_gauss_newton(counts, 100 - 7 * margins)
+    plain, _, _ = fit_gauss_newton(counts, margins)
+    moved, _, _ = fit_gauss_newton(counts, 100 - 7 * margins)
     assert moved.importances == pytest.approx(plain.importances, abs=1e-6)
     assert moved.values == pytest.approx(100 - 7 * plain.values, abs=1e-4)
 
@@ -79,7 +79,7 @@ def test_it_is_affine_equivariant():
 def test_outputs_may_have_offsets_of_their_own():
     true = random_model(20, outputs=2).normalised()
     counts, margins = data(true)
-    fitted, _ = fit_gauss_newton(counts, margins + np.array([0.0, 1e4]))
+    fitted, _, _ = fit_gauss_newton(counts, margins + np.array([0.0, 1e4]))
     assert np.corrcoef(fitted.importances, true.importances)[0, 1] > 0.999
 
 
@@ -90,7 +90,7 @@ def test_importances_are_pulled_to_their_mean_not_to_the_frames():
         10 * rng.normal(size=(40, 1)), rng.normal(size=40) - 3, Frame(np.zeros(1), 0)
     )
     counts, margins = data(true, noise=0.1)
-    fitted, _ = fit_gauss_newton(counts, margins, frame=True)
+    fitted, _, _ = fit_gauss_newton(counts, margins, frame=True)
     assert fitted.frame.importance == 0
     assert fitted.importances.mean() == pytest.approx(-3, abs=1.0)
 
@@ -107,7 +107,7 @@ def test_the_noise_is_not_taken_for_smaller_than_it_is():
 
 def test_a_constant_model_has_its_answer_as_every_value():
     counts, _ = data(random_model(5))
-    fitted, report = fit_gauss_newton(counts, np.full((counts.shape[0], 1), 4.0), frame=True)
+    fitted, report, _ = fit_gauss_newton(counts, np.full((counts.shape[0], 1), 4.0), frame=True)
     assert fitted.values == pytest.approx(np.full((5, 1), 4.0))
     assert (fitted.importances == 0).all()
     assert report.converged
@@ -125,13 +125,13 @@ def test_dense_and_sparse_algebra_agree(monkeypatch):
 
 def test_running_out_of_iterations_is_reported():
     counts, margins = data(random_model(30), noise=0.1)
-    _, report = fit_gauss_newton(counts, margins, iterations=1, tolerance=0)
+    _, report, _ = fit_gauss_newton(counts, margins, iterations=1, tolerance=0)
     assert not report.converged
 
 
 def test_gauss_newton_ends_no_higher_than_sgd():
     counts, margins = data(random_model(25), noise=0.05)
-    _, ours = fit_gauss_newton(counts, margins)
+    _, ours, _ = fit_gauss_newton(counts, margins)
     _, theirs = fit_sgd(counts, margins)
     assert ours.loss <= theirs.loss
 

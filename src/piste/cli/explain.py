@@ -150,18 +150,19 @@ def _explain(
 
 
 def _write(found: Explanation, json: str | None, html: Path | None, figure: Path | None) -> None:
+    """Files first: they are what was asked for, even if nobody reads the terminal to its end."""
     from piste.render.terminal import show
 
-    if json == "-":
-        typer.echo(found.to_json())
-    else:
-        show(found)
     if json not in (None, "-"):
         _written(found.to_json(json) and json)
     if html is not None:
         _written(found.to_html(html) and html)
     if figure is not None:
         _written(found.plot(figure) and figure)
+    if json == "-":
+        typer.echo(found.to_json())
+    else:
+        show(found)
 
 
 def _written(path: object) -> None:

@@ -1,7 +1,7 @@
 """What a method is: settings, and one verb from players to scores."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -19,6 +19,7 @@ class Attribution:
 
     scores: Mapping[str, FloatArray]  # each [players]
     primary: str
+    errors: Mapping[str, FloatArray] = field(default_factory=dict)  # standard errors, as scores
     fidelity: Fidelity | None = None
     fit: FitReport | None = None
     fit_seconds: float = 0.0

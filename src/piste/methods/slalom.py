@@ -13,6 +13,7 @@ from piste.methods.base import Attribution, agreement, ask
 from piste.models.query import Query
 from piste.ragged import IntArray, Ragged
 from piste.surrogates.gauss_newton import fit_gauss_newton
+from piste.surrogates.posterior import Posterior, score_errors
 from piste.surrogates.slalom import SlalomModel, count_matrix, slalom_scores
 from piste.text.players import Players
 
@@ -61,13 +62,15 @@ class Slalom:
         rows, checks = self._design(players, sizes, rng)
         answers = ask(query, players, rows, target)
         started = time.perf_counter()
-        model, report = self._fit(players, rows, answers, int(rng.integers(2**31)))
+        model, report, posterior = self._fit(players, rows, answers, int(rng.integers(2**31)))
         scores = slalom_scores(model, players.groups, rng)
+        errors = score_errors(posterior, players.groups, rng, self.gamma) if posterior else {}
         seconds = time.perf_counter() - started
         counts = count_matrix(players.whole, players.groups, len(players.first))
         return Attribution(
             scores=scores,
             primary="lin",
+            errors=errors,
             fidelity=_checked(query, players, target, model, checks, float(np.std(answers))),
             fit=report,
             fit_seconds=seconds,
@@ -116,16 +119,16 @@ class Slalom:
 
     def _fit(
         self, players: Players, rows: Ragged, answers: FloatArray, seed: int
-    ) -> tuple[SlalomModel, FitReport]:
+    ) -> tuple[SlalomModel, FitReport, Posterior | None]:
         counts = count_matrix(rows, players.groups, len(players.first))
         frame = self.frame and players.frame.size > 0
         if self.fit == "sgd":
             from piste.surrogates.sgd import fit_sgd  # torch, only for the paper's experiments
 
             model, report = fit_sgd(counts, answers[:, None], frame=frame, seed=seed)
-        else:
-            model, report = fit_gauss_newton(counts, answers[:, None], frame=frame)
-        return model.normalised(self.gamma), report
+            return model.normalised(self.gamma), report, None
+        model, report, posterior = fit_gauss_newton(counts, answers[:, None], frame=frame)
+        return model.normalised(self.gamma), report, posterior
 
 
 def _scaled(sizes: dict[str, int], left: int) -> dict[str, int]:

@@ -23,6 +23,7 @@ class Mark:
     x: float
     y: float
     width: float = 0.0
+    error: Point | None = None  # half lengths of the error bars
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,7 @@ def scatter(rows: Sequence[Row], width: float, height: float, labels: int) -> Ch
             row,
             _scaled(row.scores["value"], across, (frame.left, frame.right)),
             _scaled(row.scores["importance"], up, (frame.high, frame.low)),
+            error=_error(row, (frame.right - frame.left) / _length(across), frame, up),
         )
         for row in finite
     ]
@@ -84,6 +86,18 @@ def scatter(rows: Sequence[Row], width: float, height: float, labels: int) -> Ch
         across=_ticks(across, (frame.left, frame.right)),
         up=_ticks(up, (frame.high, frame.low)),
     )
+
+
+def _error(row: Row, wide: float, frame: Box, up: tuple[float, float]) -> Point | None:
+    """Half lengths of the error bars, which end at the frame."""
+    if not row.errors:
+        return None
+    high = (frame.high - frame.low) / _length(up)
+    return round(row.errors["value"] * wide, 2), round(row.errors["importance"] * high, 2)
+
+
+def _length(span: tuple[float, float]) -> float:
+    return span[1] - span[0]
 
 
 def bars(rows: Sequence[Row], name: str, width: float) -> Chart:

@@ -118,9 +118,10 @@ def _figure(explanation: Explanation) -> Figure:
 def _footnotes(explanation: Explanation) -> list[str]:
     """What the picture must not be shown without: how far to trust it, and the notes."""
     notes = [one_line(note) for note in explanation.notes[:NOTES]]
+    bars = ["Bars: standard errors."] if explanation.errors and is_scatter(explanation) else []
     return [
         line
-        for sentence in (words.headline(explanation), *notes)
+        for sentence in (words.headline(explanation), *notes, *bars)
         for line in textwrap.wrap(sentence, FOOTNOTE_CHARACTERS)
     ]
 
@@ -158,6 +159,17 @@ def _scatter(axes: Axes, explanation: Explanation) -> None:
         alpha=0.9,
         zorder=2,
     )
+    if explanation.errors:
+        axes.errorbar(
+            [x for x, _ in places],
+            [y for _, y in places],
+            xerr=[row.errors["value"] for row in rows],
+            yerr=[row.errors["importance"] for row in rows],
+            fmt="none",
+            ecolor="#bbbbbb",
+            elinewidth=0.7,
+            zorder=1.2,
+        )
     label = _literal(one_line(explanation.target.label, 30))
     axes.set_xlabel(f"value   (← against,  for {label} →)", parse_math=False)
     axes.set_ylabel("importance   (weighs more →)", parse_math=False)

@@ -113,6 +113,7 @@ def _data(explanation: Explanation) -> dict[str, Any]:
         "groups": [player.group for player in players],
         "labels": [one_line(player.text) for player in players],
         "scores": {name: _numbers(scores) for name, scores in explanation.scores.items()},
+        "errors": {name: _numbers(errors) for name, errors in explanation.errors.items()},
         "shades": {name: _numbers(strengths(explanation, name)) for name in explanation.scores},
     }
 

@@ -2,6 +2,7 @@
 
 import io
 import re
+from collections.abc import Sequence
 
 from rich.color import Color
 from rich.console import Console
@@ -83,19 +84,27 @@ def _table(explanation: Explanation) -> Table:
     table.add_column(_plain(f"  {explanation.unit}"), max_width=34)
     if repeated:
         table.add_column("times", justify="right")
-    for name in explanation.scores:
+    for name in words.told(explanation):
         table.add_column(_plain(name), justify="right", no_wrap=True)
     table.add_column(Text(f"{'against':>{HALF_BAR}}│{'for':<{HALF_BAR}}"), no_wrap=True)
     top = max((abs(row.scores[explanation.primary]) for row in rows), default=0.0)
     for row in rows:
-        table.add_row(*_cells(row, repeated), _bar(row.scores[explanation.primary], top))
+        cells = _cells(row, repeated, words.told(explanation))
+        table.add_row(*cells, _bar(row.scores[explanation.primary], top))
     return table
 
 
-def _cells(row: Row, repeated: bool) -> list[Text]:
+def _cells(row: Row, repeated: bool, names: Sequence[str]) -> list[Text]:
     name = _plain(f"  {one_line(row.player.text, 32)}")
     times = [_plain(f"{row.occurrences}×" if row.occurrences > 1 else "")] if repeated else []
-    return [name, *times, *(_plain(words.signed(score)) for score in row.scores.values())]
+    return [name, *times, *(_score(row, shown) for shown in names)]
+
+
+def _score(row: Row, name: str) -> Text:
+    text = _plain(words.signed(row.scores[name]))
+    if name in row.errors:
+        text.append(f" {words.give_or_take(row.errors[name])}", "dim")
+    return text
 
 
 def _bar(score: float, top: float) -> Text:
@@ -113,8 +122,11 @@ def _legend(explanation: Explanation, coloured: bool) -> Table:
     grid = Table.grid(padding=(0, 2, 0, 0))
     if coloured:
         grid.add_row(_plain("colours", "bold"), _colour_key(explanation))
-    for name, meaning in words.meanings(explanation).items():
-        grid.add_row(_plain(name, "bold"), _plain(f"{meaning}."))
+    meanings = words.meanings(explanation)
+    for name in words.told(explanation):
+        grid.add_row(_plain(name, "bold"), _plain(f"{meanings[name]}."))
+    if explanation.errors:
+        grid.add_row(_plain("±", "bold"), _plain(f"{words.ERRORS}."))
     return grid
 
 

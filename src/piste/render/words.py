@@ -28,6 +28,7 @@ _WARNINGS = {
     "deletions": "Near the whole text the model reacts to the loss of words otherwise than the "
     "explanation predicts: take the scores for what the words do in short texts."
 }
+ERRORS = "the standard error: asking other sequences would move the score about so far"
 _OTHER = "a score of the method {method}. Above 0 it speaks for {label}, below 0 against"
 
 
@@ -89,6 +90,18 @@ def rating(r2: float | None) -> str:
     if r2 is None:
         return "unknown"
     return next(word for least, word in _RATINGS if r2 >= least)
+
+
+def give_or_take(error: float) -> str:
+    """A standard error, short: ±0.05."""
+    return f"±{error:.2f}" if 0.005 <= error < 100 else f"±{error:.0e}" if error else "±0"
+
+
+def told(explanation: Explanation) -> list[str]:
+    """The scores for where there is little room: the two that explain, and the one that ranks."""
+    names = list(explanation.scores)
+    few = [name for name in names if name in ("value", "importance", explanation.primary)]
+    return few if len(few) == 3 else names
 
 
 def statements(explanation: Explanation) -> list[Statement]:

@@ -23,6 +23,7 @@ from threadpoolctl import threadpool_limits
 
 from piste.explanation import FitReport, FloatArray
 from piste.surrogates.pattern import Pattern
+from piste.surrogates.posterior import Posterior
 from piste.surrogates.slalom import Frame, SlalomModel
 
 LONGEST_STEP = 2.0  # of an importance, per iteration
@@ -35,8 +36,8 @@ MANY_PLAYERS = 1000  # from here on the algebra is worth several threads
 class Prior:
     """Gaussian widths: of values in standard deviations of the margins, of importances as is."""
 
-    value: float = 2.0
-    importance: float = 1.0
+    value: float = 5.0
+    importance: float = 1.5
 
 
 @dataclass(frozen=True)
@@ -59,18 +60,22 @@ def fit_gauss_newton(
     prior: Prior = Prior(),
     iterations: int = 50,
     tolerance: float = 1e-5,
-) -> tuple[SlalomModel, FitReport]:
-    """Fit counts [rows, players] to margins [rows, outputs]; gauge: the frame's importance is 0."""
+) -> tuple[SlalomModel, FitReport, Posterior | None]:
+    """Fit counts [rows, players] to margins [rows, outputs]; gauge: the frame's importance is 0.
+
+    The posterior is None where the margins do not vary: there is nothing to be unsure about.
+    """
     mean = margins.mean(axis=0)
     scale = float((margins - mean).std())  # of all outputs together: they share importances
     if scale <= 1e-12 * max(1.0, float(np.abs(mean).max())):
-        return _constant(counts.shape[1], mean, frame), FitReport(True, 0, 0.0)
+        return _constant(counts.shape[1], mean, frame), FitReport(True, 0, 0.0), None
     with threadpool_limits(_threads(counts.shape[1]), user_api="blas"):
         problem = _Problem(counts, (margins - mean) / scale, frame, prior)
         state, converged, used = _settle(problem, iterations, tolerance)
-    model = problem.model(state).affine(scale, mean)
+        posterior = problem.posterior(state, scale, mean)
     loss = float(np.mean(state.residual**2)) * scale**2
-    return model, FitReport(converged, used, loss)
+    model = posterior.model.affine(scale, mean)
+    return model, FitReport(converged, used, loss), posterior
 
 
 def _threads(players: int) -> int | None:
@@ -173,17 +178,36 @@ class _Problem:
     def normal_equations(self, state: _State) -> tuple[FloatArray, FloatArray]:
         """Curvature [players, players] and slope [players] in the importances alone."""
         curvature, slope = self.pull.copy(), -self.pull @ state.importances
-        fitted = self.margins - state.residual
         for output in range(self.margins.shape[1]):
-            # alpha_j (v_j - F): the Jacobian, in the same places as the attention
-            gap = state.values[self.pattern.column, output] - fitted[self.pattern.row, output]
-            jacobian = state.attention * gap
-            mixed = self.pattern.product(state.attention, jacobian)[:, : self.players]
-            rooted = _triangular(state.root, mixed)
+            jacobian = self._jacobian(state, output)
+            rooted = _triangular(state.root, self._mixed(state, jacobian))
             own = self.pattern.product(jacobian, jacobian)[: self.players, : self.players]
             curvature += own - rooted.T @ rooted
             slope += self.pattern.transposed(jacobian, state.residual)[: self.players, output]
         return curvature, slope
+
+    def posterior(self, state: _State, scale: float, offset: FloatArray) -> Posterior:
+        curvature, _ = self.normal_equations(state)
+        outputs = range(self.margins.shape[1])
+        return Posterior(
+            model=self.model(state),
+            noise=self.noise(state),
+            curvature_root=np.asarray(linalg.cholesky(curvature, lower=True)),
+            values_root=state.root,
+            mixed=np.array([self._mixed(state, self._jacobian(state, o)) for o in outputs]),
+            scale=scale,
+            offset=offset,
+        )
+
+    def _jacobian(self, state: _State, output: int) -> FloatArray:
+        """alpha_j (v_j - F) [entries]: in the same places as the attention."""
+        fitted = self.margins[:, output] - state.residual[:, output]
+        gap = state.values[self.pattern.column, output] - fitted[self.pattern.row]
+        return np.asarray(state.attention * gap)
+
+    def _mixed(self, state: _State, jacobian: FloatArray) -> FloatArray:
+        """A'D [players (+ frame), players]."""
+        return self.pattern.product(state.attention, jacobian)[:, : self.players]
 
     def model(self, state: _State) -> SlalomModel:
         frame = Frame(state.values[-1], 0.0) if self.frame else None

@@ -87,7 +87,11 @@ class SlalomModel:
 
 
 def slalom_scores(
-    model: SlalomModel, groups: IntArray, rng: np.random.Generator
+    model: SlalomModel,
+    groups: IntArray,
+    rng: np.random.Generator,
+    *,
+    steps: int = PERMUTATION_STEPS,
 ) -> dict[str, FloatArray]:
     """Scores of every player (an occurrence of a group) of the text, for the first output.
 
@@ -107,7 +111,7 @@ def slalom_scores(
         "importance": importance,
         "lin": alone * np.exp(importance),
         "removal": _removal(value, share[groups], frame_share, empty),
-        "shapley": _shapley(value, share[groups], frame_share, empty, groups, rng),
+        "shapley": _shapley(value, share[groups], frame_share, empty, groups, rng, steps),
     }
 
 
@@ -133,11 +137,12 @@ def _shapley(
     empty: float,
     groups: IntArray,
     rng: np.random.Generator,
+    steps: int,
 ) -> FloatArray:
     """Shapley values of the weighted mean; no model call is needed."""
     if len(value) <= EXACT_SHAPLEY:
         return _exact_shapley(value, share, frame_share, empty)
-    pairs = max(2, PERMUTATION_STEPS // (2 * len(value)))
+    pairs = max(2, steps // (2 * len(value)))
     order = rng.permuted(np.tile(np.arange(len(value)), (pairs, 1)), axis=1)
     total = np.zeros(len(value))
     for path in (order, order[:, ::-1]):  # permutations and their reverses: less variance

@@ -82,7 +82,8 @@
     tip.append(title);
     for (const name of data.names) {
       const line = document.createElement("div");
-      for (const word of [name, signed(data.scores[name][player])]) {
+      const error = data.errors[name] ? ` ±${data.errors[name][player].toFixed(2)}` : "";
+      for (const word of [name, signed(data.scores[name][player]) + error]) {
         line.append(Object.assign(document.createElement("span"), { textContent: word }));
       }
       tip.append(line);
