@@ -23,7 +23,7 @@ class Mark:
     x: float
     y: float
     width: float = 0.0
-    error: Point | None = None  # half lengths of the error bars
+    error: Box | None = None  # where the error bars end
 
 
 @dataclass(frozen=True)
@@ -72,9 +72,10 @@ def scatter(rows: Sequence[Row], width: float, height: float, labels: int) -> Ch
             row,
             _scaled(row.scores["value"], across, (frame.left, frame.right)),
             _scaled(row.scores["importance"], up, (frame.high, frame.low)),
-            error=_error(row, (frame.right - frame.left) / _length(across), frame, up),
+            # Bars of the weaker ones, which crowd around 0, would hide the picture.
+            error=_error(row, across, up, frame) if index < labels and row.errors else None,
         )
-        for row in finite
+        for index, row in enumerate(finite)
     ]
     return Chart(
         width=width,
@@ -88,16 +89,16 @@ def scatter(rows: Sequence[Row], width: float, height: float, labels: int) -> Ch
     )
 
 
-def _error(row: Row, wide: float, frame: Box, up: tuple[float, float]) -> Point | None:
-    """Half lengths of the error bars, which end at the frame."""
-    if not row.errors:
-        return None
-    high = (frame.high - frame.low) / _length(up)
-    return round(row.errors["value"] * wide, 2), round(row.errors["importance"] * high, 2)
-
-
-def _length(span: tuple[float, float]) -> float:
-    return span[1] - span[0]
+def _error(row: Row, across: tuple[float, float], up: tuple[float, float], frame: Box) -> Box:
+    """A standard error to each side, as far as the frame."""
+    (x, y), (dx, dy) = ((found["value"], found["importance"]) for found in (row.scores, row.errors))
+    wide, high = (frame.left, frame.right), (frame.high, frame.low)
+    return Box(
+        max(_scaled(x - dx, across, wide), frame.left),
+        max(_scaled(y + dy, up, high), frame.low),
+        min(_scaled(x + dx, across, wide), frame.right),
+        min(_scaled(y - dy, up, high), frame.high),
+    )
 
 
 def bars(rows: Sequence[Row], name: str, width: float) -> Chart:

@@ -36,6 +36,7 @@ PLOT_WIDTH = WIDTH - AXES_LEFT - MARGIN
 CHARACTERS = 1100  # of the text
 POINTS = 400
 LABELS = 25
+ERRORS = 12  # of the strongest; more bars than that hide the picture
 LABEL_SIZE = 8.5
 LEADER = 8.0  # points from which on a label needs a line to its point
 DPI = 200
@@ -118,7 +119,11 @@ def _figure(explanation: Explanation) -> Figure:
 def _footnotes(explanation: Explanation) -> list[str]:
     """What the picture must not be shown without: how far to trust it, and the notes."""
     notes = [one_line(note) for note in explanation.notes[:NOTES]]
-    bars = ["Bars: standard errors."] if explanation.errors and is_scatter(explanation) else []
+    bars = (
+        [f"Bars: standard errors of the {ERRORS} strongest."]
+        if explanation.errors and is_scatter(explanation)
+        else []
+    )
     return [
         line
         for sentence in (words.headline(explanation), *notes, *bars)
@@ -161,12 +166,12 @@ def _scatter(axes: Axes, explanation: Explanation) -> None:
     )
     if explanation.errors:
         axes.errorbar(
-            [x for x, _ in places],
-            [y for _, y in places],
-            xerr=[row.errors["value"] for row in rows],
-            yerr=[row.errors["importance"] for row in rows],
+            [x for x, _ in places[:ERRORS]],
+            [y for _, y in places[:ERRORS]],
+            xerr=[row.errors["value"] for row in rows[:ERRORS]],
+            yerr=[row.errors["importance"] for row in rows[:ERRORS]],
             fmt="none",
-            ecolor="#bbbbbb",
+            ecolor="#c4c4c4",
             elinewidth=0.7,
             zorder=1.2,
         )
