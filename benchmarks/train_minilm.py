@@ -14,7 +14,11 @@ import time
 from pathlib import Path
 
 import torch
-from transformers import AutoModelForSequenceClassification, AutoTokenizer
+from transformers import (
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+    get_linear_schedule_with_warmup,
+)
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "piste"
 LENGTH, BATCH, RATE = 128, 16, 5e-5
@@ -68,6 +72,8 @@ def read(path: Path, limit: int) -> list[dict]:
 def train(model, tokenizer, rows: list[dict]) -> None:
     model.train()
     optimiser = torch.optim.AdamW(model.parameters(), lr=RATE)
+    steps = -(-len(rows) // BATCH)
+    schedule = get_linear_schedule_with_warmup(optimiser, steps // 10, steps)
     started = time.perf_counter()
     for step, batch in enumerate(torch.randperm(len(rows)).split(BATCH)):
         chosen = [rows[index] for index in batch.tolist()]
@@ -76,6 +82,7 @@ def train(model, tokenizer, rows: list[dict]) -> None:
         loss = model(**encode(tokenizer, chosen), labels=labels).loss
         loss.backward()
         optimiser.step()
+        schedule.step()
         if step % 25 == 0:
             print(f"step {step}  loss {loss.item():.3f}  {time.perf_counter() - started:.0f} s")
     model.eval()

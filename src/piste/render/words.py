@@ -134,7 +134,10 @@ def headline(explanation: Explanation) -> str:
 
 def _fidelity(fidelity: Fidelity | None, scale: str) -> list[Statement]:
     if fidelity is None:
-        text = "How well the explanation agrees with the model was not measured."
+        text = (
+            "How well the explanation agrees with the model was not measured: the text has too few "
+            "words, the budget was too small, or the method does not check."
+        )
         return [Statement(text, warning=True)]
     found = []
     for kind, check in fidelity.checks.items():
