@@ -27,6 +27,7 @@ types: $(VENV)/.tested
 
 bench: $(VENV)/.tested
 	$(BIN)/python benchmarks/fit.py
+	$(BIN)/python benchmarks/throughput.py
 
 docs: $(VENV)/.documented
 	$(BIN)/mkdocs build --strict

@@ -1,5 +1,6 @@
 """Settings of the Slalom method, and the variants of the paper."""
 
+import re
 import zlib
 
 import numpy as np
@@ -104,6 +105,18 @@ def classifier_rows(explanation: piste.Explanation) -> list[int]:
 
     piste.explain(explanation.text, piste.from_function(function), budget=explanation.budget)
     return lengths
+
+
+def test_importances_that_cannot_be_known_are_named():
+    """Every word says the same, up to noise: no answer tells their weights apart."""
+    planted = PlantedSlalom(20)
+    planted.values = dict.fromkeys(planted.words, 1.0)
+    text = planted.text
+    explanation = piste.explain(text, piste.from_function(planted.noisy(0.01)))
+    unknown = int(re.search(r"importance of (\d+) of 20", explanation.notes[0]).group(1))
+    assert unknown >= 10
+    told = piste.explain(text, piste.from_function(PlantedSlalom(20)))
+    assert "cannot be told" not in " ".join(told.notes)
 
 
 def test_one_word_needs_next_to_no_budget():

@@ -12,7 +12,7 @@ from piste.explanation import Fidelity, FitReport, FloatArray, Target
 from piste.methods.base import Attribution, agreement, ask
 from piste.models.query import Query
 from piste.ragged import IntArray, Ragged
-from piste.surrogates.gauss_newton import fit_gauss_newton
+from piste.surrogates.gauss_newton import Prior, fit_gauss_newton
 from piste.surrogates.posterior import Posterior, score_errors
 from piste.surrogates.slalom import SlalomModel, count_matrix, slalom_scores
 from piste.text.players import Players
@@ -22,6 +22,7 @@ LEAST_BUDGET = 10  # below this there is nothing to fit
 MOST_PLAYERS = 2000  # the fit's matrices have that many rows and columns
 LEAST_CHECKED = 5  # fresh short sequences; where there are fewer, some are kept from the fit
 FITS = ("gauss-newton", "sgd")
+UNIDENTIFIED = 0.6  # of the prior's width: an error above it says that little was learnt
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class Slalom:
             fit_seconds=seconds,
             surrogate_score=float(model.predict(counts)[0, 0]),
             frame_share=model.attention(counts.toarray()[0])[1] if model.frame else None,
-            notes=tuple(_notes(model, answers, rows, players.groups)),
+            notes=(*_notes(model, answers, rows, players.groups), *_unidentified(errors, players)),
         )
 
     def _sizes(self, players: Players, left: int | None) -> dict[str, int]:
@@ -192,3 +193,18 @@ def _notes(model: SlalomModel, answers: FloatArray, rows: Ragged, groups: IntArr
     elif len(answers) < 2 * distinct:
         notes.append("There are fewer answers than scores to fit: raise the budget.")
     return notes
+
+
+def _unidentified(errors: dict[str, FloatArray], players: Players) -> list[str]:
+    """Importances that the answers leave as open as the prior did."""
+    if not errors or len(players.first) == 1:
+        return []
+    wide = errors["importance"][players.first] > UNIDENTIFIED * Prior().importance
+    words = [players.items[index].text for index in players.first[wide]]
+    if not words:
+        return []
+    named = ", ".join(repr(word) for word in words[:5]) + (" ..." if len(words) > 5 else "")
+    return [
+        f"The importance of {len(words):,} of {len(wide):,} distinct {players.unit}s cannot be told"
+        f" from the model's answers: {named}."
+    ]

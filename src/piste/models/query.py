@@ -60,20 +60,20 @@ class Query:
 
     def _ask_unique(self, ids: IntArray) -> FloatArray:
         """Answers for a matrix of equally long sequences, each distinct one asked once, ever."""
-        distinct, back = np.unique(ids, axis=0, return_inverse=True)
-        keys = [row.tobytes() for row in distinct]
-        new = [index for index, key in enumerate(keys) if key not in self.answers]
+        keys = [row.tobytes() for row in ids]
+        first = {key: index for index, key in reversed(list(enumerate(keys)))}
+        new = sorted(index for key, index in first.items() if key not in self.answers)
         self._spend(len(new))
         start = 0
         while start < len(new):
             # The size is taken anew for every batch: it shrinks when memory runs out.
             size = max(1, self.batch_tokens // max(1, ids.shape[1]))
             batch = new[start : start + size]
-            logits = self._try(distinct[batch])
+            logits = self._try(ids[batch])
             if logits is not None:
                 self.answers.update(zip([keys[index] for index in batch], logits, strict=True))
                 start += len(batch)
-        return np.array([self.answers[key] for key in keys])[back.reshape(-1)]
+        return np.array([self.answers[key] for key in keys])
 
     def _try(self, ids: IntArray) -> FloatArray | None:
         """One batch; None where it does not fit into memory, and then the next one is smaller."""
