@@ -130,8 +130,10 @@ def _explain(
     import piste
     from piste.cli.progress import LateBar
     from piste.methods import find_method
+    from piste.text.players import check_unit
 
-    find_method(method)  # a typo should not wait for the model to load
+    find_method(method)  # typos should not wait for the model to load
+    check_unit(unit, repeats)
     console = Console(stderr=True)
     with console.status(f"Loading {model} ..."):
         classifier = piste.load(model, device=device)

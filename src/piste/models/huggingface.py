@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -287,17 +288,20 @@ def _truncation(text: str, tokens: int, used: int, end: int) -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Without transformers' progress bars and notices; its settings come back as they were."""
-    logging = transformers.utils.logging
-    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity(logging.CRITICAL)
-    logging.disable_progress_bar()
+    """Without the libraries' progress bars and notices; their settings come back as they were."""
+    settings = transformers.utils.logging
+    hub = logging.getLogger("huggingface_hub")
+    verbosity, bars, level = settings.get_verbosity(), settings.is_progress_bar_enabled(), hub.level
+    settings.set_verbosity(settings.CRITICAL)
+    settings.disable_progress_bar()
+    hub.setLevel(logging.CRITICAL)
     try:
         yield
     finally:
-        logging.set_verbosity(verbosity)
+        settings.set_verbosity(verbosity)
+        hub.setLevel(level)
         if bars:
-            logging.enable_progress_bar()
+            settings.enable_progress_bar()
 
 
 @contextlib.contextmanager

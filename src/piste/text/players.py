@@ -56,10 +56,7 @@ class Players:
 
 def split(encoding: Encoding, unit: str = "word", repeats: str = "shared") -> Players:
     """Players of the given unit; equal ones share a group unless `repeats` is "separate"."""
-    if unit not in UNIT_NAMES:
-        raise choices("unit", unit, UNIT_NAMES)
-    if repeats not in REPEATS:
-        raise choices("way to treat repeats", repeats, REPEATS)
+    check_unit(unit, repeats)
     spans, owners = _token_units(encoding) if unit == "token" else _text_units(encoding, unit)
     if not owners:
         raise InputError(
@@ -67,6 +64,14 @@ def split(encoding: Encoding, unit: str = "word", repeats: str = "shared") -> Pl
             "It holds only characters the tokenizer drops (spaces, control characters).",
         )
     return Players(encoding.text, unit, _gather(encoding, spans, owners, repeats), encoding.frame)
+
+
+def check_unit(unit: str, repeats: str) -> None:
+    """Raise the error for a unit or a way to treat repeats that does not exist."""
+    if unit not in UNIT_NAMES:
+        raise choices("unit", unit, UNIT_NAMES)
+    if repeats not in REPEATS:
+        raise choices("way to treat repeats", repeats, REPEATS)
 
 
 def _token_units(encoding: Encoding) -> tuple[list[Span], list[int]]:
