@@ -7,7 +7,7 @@ from scipy import optimize
 from piste.design import short, singles, subsets
 from piste.ragged import Ragged
 from piste.surrogates.analytic import choose_references, solve_pairs
-from piste.surrogates.gauss_newton import Prior, _Problem, _settle, fit_gauss_newton
+from piste.surrogates.gauss_newton import Prior, _Problem, _root, _settle, fit_gauss_newton
 from piste.surrogates.sgd import SgdSettings, fit_sgd
 from piste.surrogates.slalom import Frame, SlalomModel, count_matrix
 from tests.surrogates.test_slalom import brute_force, random_model
@@ -103,6 +103,26 @@ def test_the_noise_is_not_taken_for_smaller_than_it_is():
     state, _, _ = _settle(problem, 50, 1e-5)
     residual = float(np.mean(state.residual**2))
     assert problem.noise(state) > 1.3 * residual
+
+
+@pytest.mark.parametrize("spread", [5.0, 20.0, 60.0])
+@pytest.mark.parametrize("frame", [False, True])
+def test_weights_of_many_orders_of_magnitude_do_not_break_the_fit(spread, frame):
+    true = random_model(30, frame=frame)
+    wild = SlalomModel(true.values, spread * true.importances, true.frame)
+    counts, margins = data(wild)
+    fitted, _, posterior = fit_gauss_newton(counts, margins, frame=frame)
+    assert np.isfinite(fitted.importances).all()
+    assert np.isfinite(posterior.curvature_root).all()
+    gap = np.median(np.abs(fitted.predict(counts) - margins))
+    assert gap < 0.1 * margins.std()
+
+
+def test_rounding_below_zero_is_lifted():
+    singular = np.ones((3, 3)) - 1e-16
+    assert _root(singular) @ _root(singular).T == pytest.approx(singular, abs=1e-6)
+    with pytest.raises(np.linalg.LinAlgError):
+        _root(-np.eye(3))
 
 
 def test_a_constant_model_has_its_answer_as_every_value():

@@ -15,6 +15,7 @@ system in s alone (variable projection), small and dense, built from sparse rows
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -128,7 +129,7 @@ def _descend(
 
 def _step(curvature: FloatArray, slope: FloatArray, damping: float) -> FloatArray:
     damped = curvature + damping * np.diag(np.diag(curvature) + 1e-9)
-    step = linalg.cho_solve(linalg.cho_factor(damped, check_finite=False), slope)
+    step = linalg.cho_solve((_root(damped), True), slope, check_finite=False)
     longest = np.abs(step).max(initial=0.0)
     return np.asarray(step * min(1.0, LONGEST_STEP / max(longest, 1e-300)))
 
@@ -167,7 +168,7 @@ class _Problem:
         attention = self._attention(importances)
         gram = self.pattern.product(attention, attention)
         gram[np.diag_indices_from(gram)] += self.ridge
-        root = np.asarray(linalg.cholesky(gram, lower=True, check_finite=False))
+        root = _root(gram)
         moments = self.pattern.transposed(attention, self.margins)
         values = linalg.cho_solve((root, True), moments, check_finite=False)
         residual = self.margins - self.pattern.times(attention, values)
@@ -192,7 +193,7 @@ class _Problem:
         return Posterior(
             model=self.model(state),
             noise=self.noise(state),
-            curvature_root=np.asarray(linalg.cholesky(curvature, lower=True)),
+            curvature_root=_root(curvature),
             values_root=state.root,
             mixed=np.array([self._mixed(state, self._jacobian(state, o)) for o in outputs]),
             scale=scale,
@@ -222,6 +223,16 @@ class _Problem:
 def _with_frame(counts: sparse.csr_array) -> sparse.csr_array:
     ones = sparse.csr_array(np.ones((counts.shape[0], 1)))
     return sparse.csr_array(sparse.hstack([counts, ones], format="csr"))
+
+
+def _root(matrix: FloatArray) -> FloatArray:
+    """The lower Cholesky factor; rounding that made the matrix indefinite is lifted away."""
+    size = float(np.trace(matrix)) / len(matrix)
+    for lift in (0.0, 1e-14, 1e-11, 1e-8, 1e-5):
+        with contextlib.suppress(linalg.LinAlgError):
+            lifted = matrix + lift * size * np.eye(len(matrix)) if lift else matrix
+            return np.asarray(linalg.cholesky(lifted, lower=True, check_finite=False))
+    raise linalg.LinAlgError("a matrix of the fit is not positive definite")
 
 
 def _triangular(root: FloatArray, right: FloatArray) -> FloatArray:
