@@ -8,12 +8,12 @@ from scipy import sparse
 
 from piste.ragged import Ragged
 from piste.surrogates import slalom
-from piste.surrogates.slalom import Frame, SlalomModel, count_matrix, slalom_scores
+from piste.surrogates.slalom import FramePlayer, SlalomModel, count_matrix, slalom_scores
 
 
 def random_model(players: int, seed: int = 0, *, frame: bool = False, outputs: int = 1):
     rng = np.random.default_rng(seed)
-    always = Frame(rng.normal(size=outputs), float(rng.normal())) if frame else None
+    always = FramePlayer(rng.normal(size=outputs), float(rng.normal())) if frame else None
     return SlalomModel(rng.normal(size=(players, outputs)), rng.normal(size=players), always)
 
 
@@ -59,7 +59,9 @@ def test_normalising_and_affine_maps_stay_in_the_model_class(frame):
 
 
 def test_huge_importances_do_not_overflow():
-    model = SlalomModel(np.array([[1.0], [2.0]]), np.array([5000.0, -5000.0]), Frame(np.ones(1), 0))
+    model = SlalomModel(
+        np.array([[1.0], [2.0]]), np.array([5000.0, -5000.0]), FramePlayer(np.ones(1), 0)
+    )
     assert model.predict(sparse.csr_array([[1.0, 1.0]])) == pytest.approx(1.0)
 
 

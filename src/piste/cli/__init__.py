@@ -52,7 +52,7 @@ def main() -> None:
         typer.echo(f"piste: {error}", err=True)
         sys.exit(2)
     except KeyboardInterrupt:
-        typer.echo("piste: interrupted; nothing was written.", err=True)
+        typer.echo("piste: interrupted; no file is half written.", err=True)
         sys.exit(130)
     except BrokenPipeError:  # `piste ... | head`: the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -13,8 +13,6 @@ from piste.errors import FileError, InputError
 if TYPE_CHECKING:
     from piste.explanation import Explanation
 
-FIGURES = (".png", ".svg", ".pdf")
-
 
 def explain(
     text: Annotated[str | None, typer.Argument(help="The text; - reads standard input.")] = None,
@@ -47,23 +45,29 @@ def explain(
     device: Annotated[str | None, typer.Option(help="cpu, cuda, mps; without it, the CPU.")] = None,
 ) -> None:
     """Explain why the model classifies TEXT as it does."""
+    from rich.console import Console
+
+    import piste
+    from piste.cli.progress import LateBar
+
     wanted = _read(text, file)
-    _check_paths([html, figure, None if json in (None, "-") else Path(str(json))])
-    if figure is not None and figure.suffix.lower() not in FIGURES:
-        raise FileError(
-            f"Cannot draw to {figure.name!r}.", f"End the name in {', '.join(FIGURES)}."
+    _check_paths(html, figure, None if json in (None, "-") else Path(str(json)))
+    _check_names(method, unit, repeats, figure)
+    console = Console(stderr=True)
+    with console.status(f"Loading {model} ..."):
+        classifier = piste.load(model, device=device)
+    with LateBar("Asking the model", console) as bar:
+        found = piste.explain(
+            wanted,
+            classifier,
+            method,
+            target=target,
+            unit=unit,
+            repeats=repeats,
+            seed=seed,
+            budget=budget,
+            progress=bar,
         )
-    found = _explain(
-        wanted,
-        model,
-        device,
-        method=method,
-        target=target,
-        unit=unit,
-        repeats=repeats,
-        seed=seed,
-        budget=budget,
-    )
     _write(found, json, html, figure)
 
 
@@ -102,7 +106,7 @@ def _decoded(data: bytes, name: str) -> str:
         ) from error
 
 
-def _check_paths(wanted: list[Path | None]) -> None:
+def _check_paths(*wanted: Path | None) -> None:
     """Find out before the work whether its results can be written."""
     paths = [path for path in wanted if path is not None]
     if len({path.absolute() for path in paths}) < len(paths):
@@ -113,42 +117,17 @@ def _check_paths(wanted: list[Path | None]) -> None:
             raise FileError(f"Cannot write {path}: {reason}.", "Give the path of a file.")
 
 
-def _explain(
-    text: str,
-    model: str,
-    device: str | None,
-    *,
-    method: str,
-    target: str | None,
-    unit: str,
-    repeats: str,
-    seed: int,
-    budget: int | None,
-) -> Explanation:
-    from rich.console import Console
-
-    import piste
-    from piste.cli.progress import LateBar
+def _check_names(method: str, unit: str, repeats: str, figure: Path | None) -> None:
+    """Typos should not wait for the model to load."""
     from piste.methods import find_method
     from piste.text.players import check_unit
 
-    find_method(method)  # typos should not wait for the model to load
+    find_method(method)
     check_unit(unit, repeats)
-    console = Console(stderr=True)
-    with console.status(f"Loading {model} ..."):
-        classifier = piste.load(model, device=device)
-    with LateBar("Asking the model", console) as bar:
-        return piste.explain(
-            text,
-            classifier,
-            method,
-            target=target,
-            unit=unit,
-            repeats=repeats,
-            seed=seed,
-            budget=budget,
-            progress=bar,
-        )
+    if figure is not None:
+        from piste.render.figure import check_suffix
+
+        check_suffix(figure)
 
 
 def _write(found: Explanation, json: str | None, html: Path | None, figure: Path | None) -> None:
@@ -156,11 +135,14 @@ def _write(found: Explanation, json: str | None, html: Path | None, figure: Path
     from piste.render.terminal import show
 
     if json not in (None, "-"):
-        _written(found.to_json(json) and json)
+        found.to_json(json)
+        _written(json)
     if html is not None:
-        _written(found.to_html(html) and html)
+        found.to_html(html)
+        _written(html)
     if figure is not None:
-        _written(found.plot(figure) and figure)
+        found.plot(figure)
+        _written(figure)
     if json == "-":
         typer.echo(found.to_json())
     else:

@@ -89,10 +89,10 @@ class Slalom:
                 " most that are fitted at once.",
                 'Explain it by sentence (unit="sentence"), or in parts.',
             )
-        short = max(3 * distinct, LEAST_SHORT) if self.samples is None else self.samples
+        samples = max(3 * distinct, LEAST_SHORT) if self.samples is None else self.samples
         sizes = {
             "singles": distinct if self.singles else 0,
-            "short": short if distinct > 1 else 0,
+            "short": samples if distinct > 1 else 0,
             "subsets": self.subsets if several else 0,
             "deletions": self.deletions if several else 0,
             "fresh short": max(distinct // 2, 20) if distinct > 1 else 0,
@@ -138,10 +138,10 @@ def _scaled(sizes: dict[str, int], left: int) -> dict[str, int]:
         raise SettingError(
             "The budget is too small to fit anything.", f"Give at least {LEAST_BUDGET + 1}."
         )
-    singles = min(sizes["singles"], left // 2)
+    alone = min(sizes["singles"], left // 2)
     others = {kind: size for kind, size in sizes.items() if kind != "singles"}
     total = sum(others.values())
-    return {"singles": singles} | {k: n * (left - singles) // total for k, n in others.items()}
+    return {"singles": alone} | {k: n * (left - alone) // total for k, n in others.items()}
 
 
 def _checked(

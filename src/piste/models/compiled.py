@@ -88,8 +88,6 @@ def compile_classifier(classifier: HuggingFaceClassifier) -> CompiledClassifier:
     try:
         request = _compiled(classifier.model)
         difference = _difference(classifier, request)
-    except CannotCompile:
-        raise
     except Exception as error:  # a converter may fail in any way; torch still works
         raise CannotCompile(f"it does not convert ({str(error).strip()[:200]})") from error
     if not difference <= LARGEST_DIFFERENCE:

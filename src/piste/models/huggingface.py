@@ -57,8 +57,7 @@ class HuggingFaceClassifier:
     def limit(self) -> int:
         """The longest sequence the model reads, special tokens included."""
         stated = int(self.tokenizer.model_max_length)
-        positions = _positions(self.model)
-        return min(limit for limit in (stated, positions, 10**30) if limit)
+        return min(stated, _positions(self.model) or stated)
 
     def encode(self, text: str) -> Encoding:
         with quiet():

@@ -55,7 +55,7 @@ _METADATA: dict[str, dict[str, None]] = {
 
 def draw(explanation: Explanation, path: str | os.PathLike[str] | None = None) -> Figure:
     """The figure, also written to `path` (.png, .svg or .pdf) when given."""
-    suffix = None if path is None else _suffix(path)
+    suffix = None if path is None else check_suffix(path)
     with _settings():
         figure = _figure(explanation)
         if path is not None and suffix is not None:
@@ -63,7 +63,8 @@ def draw(explanation: Explanation, path: str | os.PathLike[str] | None = None) -
     return figure
 
 
-def _suffix(path: str | os.PathLike[str]) -> str:
+def check_suffix(path: str | os.PathLike[str]) -> str:
+    """The suffix of a path that a figure can be written to, or the error."""
     suffix = Path(path).suffix.lower()
     if suffix not in _METADATA:
         kinds = ", ".join(_METADATA)

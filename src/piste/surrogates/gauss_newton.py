@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 from piste.explanation import FitReport, FloatArray
 from piste.surrogates.pattern import Pattern
 from piste.surrogates.posterior import Posterior
-from piste.surrogates.slalom import Frame, SlalomModel
+from piste.surrogates.slalom import FramePlayer, SlalomModel
 
 LONGEST_STEP = 2.0  # of an importance, per iteration
 FIRST_NOISE, LEAST_NOISE = 0.05, 1e-6  # variances, in units of the margins' variance
@@ -72,8 +72,8 @@ def fit_gauss_newton(
         return _constant(counts.shape[1], mean, frame), FitReport(True, 0, 0.0), None
     with threadpool_limits(_threads(counts.shape[1]), user_api="blas"):
         problem = _Problem(counts, (margins - mean) / scale, frame, prior)
-        state, converged, used = _settle(problem, iterations, tolerance)
-        posterior = problem.posterior(state, scale, mean)
+        state, noise, converged, used = _settle(problem, iterations, tolerance)
+        posterior = problem.posterior(state, noise, scale, mean)
     loss = float(np.mean(state.residual**2)) * scale**2
     model = posterior.model.affine(scale, mean)
     return model, FitReport(converged, used, loss), posterior
@@ -89,21 +89,23 @@ def _threads(players: int) -> int | None:
 
 def _constant(players: int, mean: FloatArray, frame: bool) -> SlalomModel:
     """The model's answers do not vary: every value is that answer, no importance is known."""
-    always = Frame(mean, 0.0) if frame else None
+    always = FramePlayer(mean, 0.0) if frame else None
     return SlalomModel(np.tile(mean, (players, 1)), np.zeros(players), always)
 
 
-def _settle(problem: _Problem, iterations: int, tolerance: float) -> tuple[_State, bool, int]:
-    """Descend and re-estimate the noise, in turn."""
-    state, used, noise = problem.solve(np.zeros(problem.players)), 0, FIRST_NOISE
+def _settle(
+    problem: _Problem, iterations: int, tolerance: float
+) -> tuple[_State, float, bool, int]:
+    """Descend and re-estimate the noise, in turn: state, noise, converged, iterations."""
+    importances, noise, used = np.zeros(problem.players), FIRST_NOISE, 0
     for _ in range(ROUNDS):
         problem.assume(noise)
-        state, converged, steps = _descend(problem, state.importances, iterations, tolerance)
-        used += steps
+        state, converged, steps = _descend(problem, importances, iterations, tolerance)
+        importances, used = state.importances, used + steps
         before, noise = noise, problem.noise(state)
         if abs(noise - before) <= 0.1 * before:
             break
-    return state, converged, used
+    return state, noise, converged, used
 
 
 def _descend(
@@ -187,12 +189,12 @@ class _Problem:
             slope += self.pattern.transposed(jacobian, state.residual)[: self.players, output]
         return curvature, slope
 
-    def posterior(self, state: _State, scale: float, offset: FloatArray) -> Posterior:
+    def posterior(self, state: _State, noise: float, scale: float, offset: FloatArray) -> Posterior:
         curvature, _ = self.normal_equations(state)
         outputs = range(self.margins.shape[1])
         return Posterior(
             model=self.model(state),
-            noise=self.noise(state),
+            noise=noise,
             curvature_root=_root(curvature),
             values_root=state.root,
             mixed=np.array([self._mixed(state, self._jacobian(state, o)) for o in outputs]),
@@ -211,7 +213,7 @@ class _Problem:
         return self.pattern.product(state.attention, jacobian)[:, : self.players]
 
     def model(self, state: _State) -> SlalomModel:
-        frame = Frame(state.values[-1], 0.0) if self.frame else None
+        frame = FramePlayer(state.values[-1], 0.0) if self.frame else None
         return SlalomModel(state.values[: self.players], state.importances, frame)
 
     def _attention(self, importances: FloatArray) -> FloatArray:

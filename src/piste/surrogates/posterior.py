@@ -15,7 +15,7 @@ from scipy import linalg
 
 from piste.explanation import FloatArray
 from piste.ragged import IntArray
-from piste.surrogates.slalom import Frame, SlalomModel, slalom_scores
+from piste.surrogates.slalom import FramePlayer, SlalomModel, slalom_scores
 
 DRAWS = 64  # the error of an error is then about 9 %
 SHAPLEY_STEPS = 10_000  # of sampled permutations, for each draw
@@ -52,7 +52,7 @@ class Posterior:
 
     def _model(self, values: FloatArray, move: FloatArray) -> SlalomModel:
         players = len(move)
-        frame = self.model.frame and Frame(values[-1], self.model.frame.importance)
+        frame = self.model.frame and FramePlayer(values[-1], self.model.frame.importance)
         drawn = SlalomModel(values[:players], self.model.importances + move, frame)
         return drawn.affine(self.scale, self.offset)
 

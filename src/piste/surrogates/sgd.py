@@ -10,7 +10,7 @@ import torch
 from scipy import sparse
 
 from piste.explanation import FitReport, FloatArray
-from piste.surrogates.slalom import Frame, SlalomModel
+from piste.surrogates.slalom import FramePlayer, SlalomModel
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def fit_sgd(
     wanted = torch.from_numpy(margins).float()
     values, importances = _train(dense, wanted, settings, torch.Generator().manual_seed(seed))
     players = counts.shape[1]
-    always = Frame(values[-1], float(importances[-1])) if frame else None
+    always = FramePlayer(values[-1], float(importances[-1])) if frame else None
     model = SlalomModel(values[:players], importances[:players], always)
     loss = float(np.mean((model.predict(counts) - margins) ** 2))
     # Stochastic gradients have no stopping rule: the epochs are over, that is all we know.

@@ -33,7 +33,7 @@ def count_matrix(rows: Ragged, groups: IntArray, size: int) -> sparse.csr_array:
 
 
 @dataclass(frozen=True)
-class Frame:
+class FramePlayer:
     """The always-present player's parameters."""
 
     value: FloatArray  # [outputs]
@@ -46,7 +46,7 @@ class SlalomModel:
 
     values: FloatArray  # [players, outputs]
     importances: FloatArray  # [players]
-    frame: Frame | None = None
+    frame: FramePlayer | None = None
 
     def predict(self, counts: sparse.csr_array) -> FloatArray:
         """F of each row of counts [rows, players] -> [rows, outputs]."""
