@@ -1,0 +1,41 @@
+"""piste itself, in its own environment."""
+
+from dataclasses import dataclass
+
+import piste
+from contenders.base import Answer, spans_of
+
+
+@dataclass
+class Piste:
+    classifier: object
+    method: str
+    unit: str
+
+    def explain(self, text: str, target: int, samples: int | None) -> Answer:
+        found = piste.explain(
+            text, self.classifier, self.method, target=target, unit=self.unit, budget=samples
+        )
+        places = [(player.start, player.end) for player in found.players]
+        return Answer(
+            scores=spans_of(places, found.scores[found.primary]),
+            removal=spans_of(places, found.scores["removal"]),
+            tokens=found.cost.tokens,
+            sequences=found.cost.forwards,
+        )
+
+    def samples_for(self, text: str, budget: float) -> int:
+        """The default's sequences, scaled: its tokens a sequence depend on the text."""
+        cost = piste.explain(text, self.classifier, self.method, unit=self.unit).cost
+        encoded = self.classifier.encode(text)
+        length = len(encoded.ids) + encoded.frame.size
+        return max(12, round(cost.forwards * budget * length / cost.tokens))
+
+    def calibrate(self, text: str, samples: int, tokens: int) -> None:
+        """Nothing to learn: the cost of a text is asked of the text itself."""
+
+
+def make(
+    folder: str, method: str = "slalom", unit: str = "word", backend: str = "auto"
+) -> tuple[Piste, None]:
+    return Piste(piste.load(folder, backend=backend), method, unit), None
