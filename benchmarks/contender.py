@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from contenders import CONTENDERS
-from contenders.base import Explainer, Meter
+from contenders.base import Answer, Explainer, Meter
 
 WARM_UP = (
     "We came for the food, which was good, and stayed for the music, which was not. The waiter"
@@ -110,12 +110,19 @@ def _line(
         started = time.perf_counter()
         answer = explainer.explain(row["text"], row["target"], samples)
         seconds = time.perf_counter() - started
+        _check(answer)
     except Exception as error:  # any failure of a peer is a result too
         return {"id": row["id"], "error": f"{type(error).__name__}: {error}"[:500]}
     line = {key: value for key, value in asdict(answer).items() if value is not None}
     if meter is not None:
         line |= {"tokens": meter.tokens, "sequences": meter.sequences}
     return {"id": row["id"], "seconds": seconds, "samples": samples} | line
+
+
+def _check(answer: Answer) -> None:
+    """A score that is no number cannot be ranked: the explainer has failed on this text."""
+    if not np.isfinite([span[2] for span in answer.scores]).all():
+        raise ValueError("some scores are not finite")
 
 
 def _seed() -> None:

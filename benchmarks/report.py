@@ -15,6 +15,7 @@ from summary import Estimate, Row
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+from matplotlib.ticker import LogLocator, NullFormatter
 
 OURS = ("piste", "numpy", "scipy", "torch", "transformers", "openvino")
 COLOURS = {
@@ -189,9 +190,12 @@ def _panel(axis: plt.Axes, rows: Sequence[Row], costs: Sequence[float]) -> None:
     for number, (row, cost) in enumerate(zip(rows, costs, strict=True), start=1):
         place = rows[0].deletion.mean + row.against.mean
         low, high = row.against.mean - row.against.low, row.against.high - row.against.mean
-        look = {"color": COLOURS.get(row.title.split()[0], "grey"), "alpha": 0.8}
+        look = {"color": COLOURS.get(row.title.split()[0].rstrip(","), "grey"), "alpha": 0.8}
         label = f"{number}  {row.title}"
         axis.errorbar(cost, place, [[low], [high]], fmt="o", lw=0.6, label=label, **look)
         axis.annotate(str(number), (cost, place), (4, 3), textcoords="offset points", fontsize=8)
     axis.set_xscale("log")
+    axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.xaxis.set_major_formatter("{x:g}")
+    axis.xaxis.set_minor_formatter(NullFormatter())
     axis.grid(alpha=0.25)
