@@ -9,7 +9,7 @@ import time
 import numpy as np
 
 import piste
-from piste.design import mixed_sizes, short, singles, subsets
+from piste.design import mixed_shares, portions, short, singles
 from piste.models.query import BATCH_TOKENS, Query
 from piste.ragged import Ragged
 from piste.text.encoding import Frame
@@ -45,7 +45,7 @@ def _requests(classifier, words: int) -> tuple[Ragged, Frame]:
         [
             singles(words),
             short(rng, words, 3 * words),
-            subsets(rng, mixed_sizes(rng, 40, words), words),
+            portions(rng, mixed_shares(40), np.ones(words, dtype=np.int64)),
         ]
     )
     return Ragged(known[design.values], design.starts), encoded.frame

@@ -21,7 +21,7 @@ from transformers import (
 )
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "piste"
-LENGTH, BATCH, RATE = 128, 16, 5e-5
+LENGTH, BATCH, RATE = 128, 16, 1e-4
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "piste"
 # Left to right. Rooms of one set do not import each other.
 ORDER = [
     {"errors"},
-    {"files", "ragged"},
+    {"files", "formula", "ragged"},
     {"explanation", "lexicon"},
     {"reading"},
     {"text"},

@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 import numpy as np
 
 from piste.errors import SettingError, whole_number
-from piste.explanation import Cost, Explanation
+from piste.explanation import Cost, Explanation, Stopped
 from piste.methods import find_method, settings
 from piste.methods.base import Method
 from piste.models.loading import load
@@ -29,6 +29,7 @@ def explain(
     repeats: str = "shared",
     seed: int = 0,
     budget: int | None = None,
+    tolerance: float | None = None,
     batch_tokens: int = BATCH_TOKENS,
     progress: Progress | None = None,
 ) -> Explanation:
@@ -41,6 +42,8 @@ def explain(
     seed: of everything random; the same seed and settings give the same scores.
     budget: the most sequences the model may be asked; None: by the length of the text, some
     hundreds for a hundred words.
+    tolerance: ask until the strongest scores are known so well: 0.1 is within a tenth. Without a
+    budget up to ten times the usual sequences are asked for it; None: 0.05, within the usual ones.
     batch_tokens: how many tokens go through the model at once; it does not change the scores.
     progress: called with (sequences answered, sequences planned).
     """
@@ -48,10 +51,11 @@ def explain(
     seed = whole_number("seed", seed, 0)
     batch_tokens = whole_number("batch_tokens", batch_tokens, 1)
     budget = None if budget is None else whole_number("budget", budget, 1)
+    tolerance = None if tolerance is None else _tolerance(tolerance)
     classifier = _classifier(classifier)
     encoding = classifier.encode(check_text(text))
     players = split(encoding, unit, repeats)
-    query = Query(classifier, encoding.frame, budget, batch_tokens, progress)
+    query = Query(classifier, encoding.frame, budget, tolerance, batch_tokens, progress)
     whole = query.logits(players.whole.expand(players.ids))[0]
     resolved = resolve_target(classifier, whole, target)
     found = chosen.explain(query, players, resolved, np.random.default_rng(seed))
@@ -69,6 +73,7 @@ def explain(
         repeats=repeats,
         seed=seed,
         budget=budget,
+        tolerance=tolerance,
         model=classifier.name,
         backend=classifier.backend,
         versions=_versions(),
@@ -76,7 +81,9 @@ def explain(
         fit=found.fit,
         surrogate_score=found.surrogate_score,
         frame_share=found.frame_share,
-        notes=encoding.notes + found.notes,
+        stopped=found.stopped,
+        formula=found.formula,
+        notes=encoding.notes + found.notes + _unused(tolerance, found.stopped, name),
     )
 
 
@@ -90,6 +97,18 @@ def _classifier(given: Classifier | str | None) -> Classifier:
         "Use piste.load(model, tokenizer) for a transformers model, piste.from_function(fn) for a"
         ' function of texts (outputs="probabilities" for a predict_proba).',
     )
+
+
+def _tolerance(given: float) -> float:
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given <= 1:
+        raise SettingError(f"tolerance is {given!r}.", "Give a number above 0, up to 1: 0.1.")
+    return float(given)
+
+
+def _unused(tolerance: float | None, stopped: Stopped | None, method: str) -> tuple[str, ...]:
+    if tolerance is None or stopped is not None:
+        return ()
+    return (f"The tolerance had no effect: {method} did not sample in rounds here.",)
 
 
 def _versions() -> dict[str, str]:

@@ -6,7 +6,7 @@ import dataclasses
 import json
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from piste.errors import FileError, choices, whole_number
+from piste.errors import FileError, SettingError, choices, whole_number
 from piste.files import write_atomic
+from piste.formula import Formula
 
 FloatArray = NDArray[np.float64]
 SCHEMA = 1
@@ -99,6 +100,20 @@ class FitReport:
 
 
 @dataclass(frozen=True)
+class Stopped:
+    """Why a method that samples in rounds asked no more, and how sure it was by then.
+
+    The `ten strongest` are distinct players by the primary score (all, where there are fewer).
+    """
+
+    reason: str  # "stable", "budget" (not stable yet) or "exhausted" (nothing new left to ask)
+    rounds: int
+    tolerance: float
+    spread: float  # standard error of the ten strongest, relative to their scores
+    ranking: float  # how many of the ten another draw of the fit would choose, as a share
+
+
+@dataclass(frozen=True)
 class Row:
     """One line of `Explanation.top`: a distinct player and its scores."""
 
@@ -137,6 +152,9 @@ class Explanation:
     fit: FitReport | None = None
     surrogate_score: float | None = None  # what the surrogate says of the whole text
     frame_share: float | None = None  # of the surrogate's attention, on special tokens
+    tolerance: float | None = None  # as asked for; the one that held is in `stopped`
+    stopped: Stopped | None = None  # None where the method does not sample in rounds
+    formula: Formula | None = None  # the surrogate itself, where there is one
     notes: tuple[str, ...] = field(default=())
 
     def top(self, n: int = 10, by: str | None = None) -> list[Row]:
@@ -159,6 +177,20 @@ class Explanation:
             )
             for group, index in list(first_of_group.items())[:n]
         ]
+
+    def change(self, removed: Sequence[int]) -> float:
+        """How far the target's score falls without these players, as the explanation predicts it.
+
+        By the surrogate's formula where there is one, else the sum of the players' scores.
+        """
+        gone = sorted({whole_number("a player's index", index, 0) for index in removed})
+        if gone and gone[-1] >= len(self.players):
+            raise SettingError(
+                f"There is no player {gone[-1]}.", f"The last is {len(self.players) - 1}."
+            )
+        if self.formula is not None:
+            return self.formula.change(gone)
+        return float(self.scores[self.primary][gone].sum())
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON; `from_dict` gives the same explanation back."""

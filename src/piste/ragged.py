@@ -45,8 +45,9 @@ class Ragged:
 
     @classmethod
     def concat(cls, parts: Sequence[Ragged]) -> Ragged:
-        values = np.concatenate([part.values for part in parts])
-        return cls.packed(values, np.concatenate([part.lengths for part in parts]))
+        nothing = np.empty(0, dtype=np.int64)
+        values = np.concatenate([nothing, *(part.values for part in parts)])
+        return cls.packed(values, np.concatenate([nothing, *(part.lengths for part in parts)]))
 
     def __len__(self) -> int:
         return len(self.starts) - 1

@@ -17,8 +17,10 @@ from piste.explanation import (
     FitReport,
     FloatArray,
     Player,
+    Stopped,
     Target,
 )
+from piste.formula import Formula
 
 T = TypeVar("T")
 
@@ -65,6 +67,7 @@ def _explanation(data: Mapping[str, Any]) -> Explanation:
         repeats=_string(data["repeats"]),
         seed=_integer(data["seed"]),
         budget=_maybe(data["budget"], _integer),
+        tolerance=_maybe(data["tolerance"], _number),
         model=_string(data["model"]),
         backend=_string(data["backend"]),
         versions={k: _string(v) for k, v in _mapping(data["versions"]).items()},
@@ -72,6 +75,8 @@ def _explanation(data: Mapping[str, Any]) -> Explanation:
         fit=_maybe(data["fit"], _fit),
         surrogate_score=_maybe(data["surrogate_score"], _number),
         frame_share=_maybe(data["frame_share"], _number),
+        stopped=_maybe(data["stopped"], _stopped),
+        formula=_maybe(data["formula"], lambda value: _formula(value, len(players))),
         notes=tuple(_string(note) for note in _sequence(data["notes"])),
     )
 
@@ -123,10 +128,37 @@ def _fit(value: Any) -> FitReport:
     return FitReport(data["converged"], _integer(data["iterations"]), _number(data["loss"]))
 
 
-def _scores(value: Any, players: int) -> FloatArray:
+def _stopped(value: Any) -> Stopped:
+    data = _mapping(value)
+    return Stopped(
+        reason=_string(data["reason"]),
+        rounds=_integer(data["rounds"]),
+        tolerance=_number(data["tolerance"]),
+        spread=_number(data["spread"]),
+        ranking=_number(data["ranking"]),
+    )
+
+
+def _formula(value: Any, players: int) -> Formula:
+    data = _mapping(value)
+    knots = len(_sequence(data["lengths"]))
+    frame = _maybe(data["frame"], lambda pair: _scores(pair, 2, "numbers"))
+    return Formula(
+        values=_scores(data["values"], players),
+        importances=_scores(data["importances"], players),
+        frame=None if frame is None else (float(frame[0]), float(frame[1])),
+        lengths=_scores(data["lengths"], knots, "knots"),
+        level=_scores(data["level"], knots, "knots"),
+        scale=_scores(data["scale"], knots, "knots"),
+        removal_scale=_number(data["removal_scale"]),
+        removal_effects=_maybe(data["removal_effects"], lambda value: _scores(value, players)),
+    )
+
+
+def _scores(value: Any, wanted: int, whose: str = "players") -> FloatArray:
     numbers = [_number(item) for item in _sequence(value)]
-    if len(numbers) != players:
-        raise ValueError(f"{len(numbers)} scores do not fit {players} players")
+    if len(numbers) != wanted:
+        raise ValueError(f"{len(numbers)} scores do not fit {wanted} {whose}")
     return np.array(numbers, dtype=np.float64)
 
 

@@ -4,7 +4,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from piste.design import deletions, mixed_sizes, pairs, short, singles, subsets
+from piste.design import (
+    deletions,
+    favoured,
+    mixed_shares,
+    pairs,
+    portions,
+    removals,
+    short,
+    singles,
+    subsets,
+)
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -50,13 +60,57 @@ def test_subsets_keep_order_and_are_uniform():
     assert stats.chisquare(times).pvalue > 1e-4
 
 
-def test_mixed_sizes_spread_evenly_over_orders_of_magnitude():
-    sizes = mixed_sizes(rng(), 20_000, 1000, 0.01)
-    assert sizes.min() >= 10
-    assert sizes.max() <= 1000
-    shares = np.log(sizes / 1000) / np.log(0.01)  # uniform on 0..1, up to the rounding
-    assert stats.kstest(shares, "uniform").statistic < 0.02
-    assert (mixed_sizes(rng(), 50, 3) >= 1).all()
+@given(st.lists(st.integers(1, 6), min_size=1, max_size=40), st.integers(0, 99))
+def test_portions_weigh_their_share_and_are_neither_empty_nor_the_whole(weights, seed):
+    weights = np.array(weights)
+    design = portions(rng(seed), mixed_shares(10), weights)
+    weighed = np.array([weights[design.row(i)].sum() for i in range(10)])
+    wanted = np.clip(np.round(mixed_shares(10) * weights.sum()), weights.min(), None)
+    assert (weighed <= wanted).all()
+    assert (weighed > wanted - weights.max()).all()  # nothing more would have fitted in
+    assert (design.lengths >= 1).all()
+    assert len(weights) == 1 or (design.lengths < len(weights)).all()
+    assert all((np.diff(design.row(i)) > 0).all() for i in range(10))
+
+
+def test_portions_of_a_text_with_short_words_are_all_equally_long():
+    weights = np.array([1, 1, 1, 2, 1, 3, 1, 2, 1, 1] * 10)
+    design = portions(rng(), np.full(40, 0.5), weights)
+    assert {int(weights[design.row(i)].sum()) for i in range(40)} == {70}
+
+
+def test_portions_of_equal_items_are_uniform_subsets():
+    design = portions(rng(), np.full(20_000, 0.4), np.ones(5, dtype=np.int64))
+    times = np.unique(design.values.reshape(-1, 2), axis=0, return_counts=True)[1]
+    assert len(times) == 10
+    assert stats.chisquare(times).pvalue > 1e-4
+
+
+def test_mixed_shares_hold_both_lengths_from_the_beginning():
+    assert mixed_shares(2).tolist() == [0.2, 0.5]
+    assert np.bincount((mixed_shares(40) == 0.5).astype(int)).tolist() == [16, 24]
+
+
+def test_favoured_items_enter_first_by_their_odds():
+    odds = np.array([0.5, 0.3, 0.15, 0.05])
+    design = favoured(rng(), odds, 40_000, 2)
+    first = np.bincount(design.values.reshape(-1, 2)[:, 0], minlength=4)
+    assert stats.chisquare(first, odds * 40_000).pvalue > 1e-4
+    assert (design.values.reshape(-1, 2)[:, 0] != design.values.reshape(-1, 2)[:, 1]).all()
+
+
+def test_removals_take_each_item_alone_where_there_are_rows_enough():
+    design = removals(rng(), 5, 8)
+    missing = [sorted(set(range(5)) - set(design.row(i).tolist())) for i in range(8)]
+    assert missing[:5] == [[0], [1], [2], [3], [4]]
+    assert all(1 <= len(gone) <= 4 for gone in missing[5:])
+
+
+def test_removals_of_a_long_text_take_each_item_twice_in_other_company():
+    design = removals(rng(), 50, 20)
+    assert len(design) == 20
+    times = np.bincount(design.values, minlength=50)
+    assert (times == 18).all()  # missing from two rows of the twenty
 
 
 def test_deletions_remove_a_uniform_number_of_uniform_items():

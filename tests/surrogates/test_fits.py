@@ -6,8 +6,10 @@ from scipy import optimize
 
 from piste.design import short, singles, subsets
 from piste.ragged import Ragged
+from piste.surrogates.algebra import root
 from piste.surrogates.analytic import choose_references, solve_pairs
-from piste.surrogates.gauss_newton import Prior, _Problem, _root, _settle, fit_gauss_newton
+from piste.surrogates.gauss_newton import fit_gauss_newton
+from piste.surrogates.prior import Known, Prior
 from piste.surrogates.sgd import SgdSettings, fit_sgd
 from piste.surrogates.slalom import FramePlayer, SlalomModel, count_matrix
 from tests.surrogates.test_slalom import brute_force, random_model
@@ -99,10 +101,78 @@ def test_the_noise_is_not_taken_for_smaller_than_it_is():
     """Almost as many parameters as answers: residuals shrink, the noise does not."""
     true = random_model(60)
     counts, margins = data(true, noise=0.3, per_player=1)
-    problem = _Problem(counts, margins / margins.std(), False, Prior())
-    state, noise, _, _ = _settle(problem, 50, 1e-5)
-    residual = float(np.mean(state.residual**2))
-    assert noise > 1.3 * residual
+    _, report, posterior = fit_gauss_newton(counts, margins)
+    assert posterior.noise * posterior.scale**2 > 1.3 * report.loss
+
+
+def test_a_row_of_weight_two_counts_like_four_rows():
+    counts, margins = data(random_model(12), noise=0.2)
+    repeated = np.repeat(np.arange(len(margins)), np.where(np.arange(len(margins)) < 20, 4, 1))
+    weights = np.where(np.arange(len(margins)) < 20, 2.0, 1.0)
+    # The same standardisation for both, so that the priors are the same too.
+    shift = margins[repeated].mean() - margins.mean()
+    by_weight, _, _ = fit_gauss_newton(counts, margins, weights=weights, prior=Prior(1e3, 1e3))
+    by_rows, _, _ = fit_gauss_newton(
+        counts[repeated], margins[repeated] - shift, prior=Prior(1e3, 1e3)
+    )
+    gap = by_weight.predict(counts) - by_rows.predict(counts) - shift
+    assert np.abs(gap).max() < 1e-3
+
+
+def test_a_fit_can_go_on_from_an_earlier_one():
+    counts, margins = data(random_model(40, frame=True), noise=0.1)
+    _, _, posterior = fit_gauss_newton(counts[:150], margins[:150], frame=True)
+    cold, cold_report, _ = fit_gauss_newton(counts, margins, frame=True)
+    warm, warm_report, _ = fit_gauss_newton(counts, margins, frame=True, start=posterior)
+    assert warm_report.iterations < cold_report.iterations
+    assert warm_report.loss == pytest.approx(cold_report.loss, rel=1e-2)
+    assert warm.values == pytest.approx(cold.values, abs=0.1)
+
+
+def known_of(model: SlalomModel, error: float) -> Known:
+    values = np.vstack([model.values, model.frame.value]) if model.frame else model.values
+    importances = model.importances - (model.frame.importance if model.frame else 0.0)
+    errors = np.full(len(values), error)
+    return Known(values, errors, importances, errors[: len(importances)].copy())
+
+
+def off(found: np.ndarray, true: np.ndarray) -> float:
+    """The typical error of importances, whatever their common shift."""
+    return float(np.std(found - true))
+
+
+@pytest.mark.parametrize("frame", [False, True])
+def test_what_is_known_beforehand_replaces_answers(frame):
+    """Half as many answers as players: only with a lexicon can the rest be told."""
+    true = random_model(40, frame=frame)
+    counts, margins = data(true, noise=0.1, per_player=1)
+    few = np.arange(20)
+    prior = Prior(known=known_of(true, 0.1))
+    with_prior, _, _ = fit_gauss_newton(counts[few], margins[few], frame=frame, prior=prior)
+    without, _, _ = fit_gauss_newton(counts[few], margins[few], frame=frame)
+    assert off(with_prior.importances, true.importances) < 0.1
+    assert off(without.importances, true.importances) > 0.5
+    assert np.abs(with_prior.values - true.values).mean() < 0.15
+
+
+def test_answers_overrule_what_was_known_wrongly():
+    true = random_model(30)
+    wrong = SlalomModel(true.values + 1, np.zeros(30))
+    counts, margins = data(true)
+    fitted, _, _ = fit_gauss_newton(counts, margins, prior=Prior(known=known_of(wrong, 0.5)))
+    assert np.corrcoef(fitted.importances, true.importances)[0, 1] > 0.99
+    assert fitted.values == pytest.approx(true.values, abs=0.05)
+
+
+def test_players_of_whom_nothing_is_known_are_fitted_as_usual():
+    true = random_model(30, frame=True)
+    counts, margins = data(true)
+    known = known_of(true, 0.1)
+    known.value_errors[:10] = np.nan
+    known.importance_errors[:10] = np.nan
+    fitted, _, _ = fit_gauss_newton(counts, margins, frame=True, prior=Prior(known=known))
+    assert off(fitted.importances, true.importances) < 0.02
+    assert fitted.values == pytest.approx(true.values, abs=0.05)
 
 
 @pytest.mark.parametrize("spread", [5.0, 20.0, 60.0])
@@ -120,9 +190,9 @@ def test_weights_of_many_orders_of_magnitude_do_not_break_the_fit(spread, frame)
 
 def test_rounding_below_zero_is_lifted():
     singular = np.ones((3, 3)) - 1e-16
-    assert _root(singular) @ _root(singular).T == pytest.approx(singular, abs=1e-6)
+    assert root(singular) @ root(singular).T == pytest.approx(singular, abs=1e-6)
     with pytest.raises(np.linalg.LinAlgError):
-        _root(-np.eye(3))
+        root(-np.eye(3))
 
 
 def test_a_constant_model_has_its_answer_as_every_value():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from piste.design import mixed_sizes, short, singles, subsets
+from piste.design import mixed_shares, portions, short, singles
 from piste.ragged import Ragged
 from piste.surrogates.gauss_newton import fit_gauss_newton
 from piste.surrogates.posterior import score_errors
@@ -17,7 +17,7 @@ EVERYBODY = np.arange(PLAYERS)
 def planted(model: SlalomModel, noise: float, seed: int):
     rng = np.random.default_rng(seed)
     design = [singles(PLAYERS), short(rng, PLAYERS, 180)]
-    design.append(subsets(rng, mixed_sizes(rng, 40, PLAYERS), PLAYERS))
+    design.append(portions(rng, mixed_shares(40), np.ones(PLAYERS, dtype=np.int64)))
     counts = count_matrix(Ragged.concat(design), EVERYBODY, PLAYERS)
     margins = model.predict(counts)
     return counts, margins + noise * margins.std() * rng.normal(size=margins.shape)

@@ -35,6 +35,10 @@ def explain(
             help="Most sequences to ask of the model; without it, some hundreds, by length."
         ),
     ] = None,
+    tolerance: Annotated[
+        float | None,
+        typer.Option(help="Ask until the strongest scores are known so well: 0.1 is a tenth."),
+    ] = None,
     json: Annotated[
         str | None, typer.Option(metavar="FILE|-", help="Write the explanation as JSON.")
     ] = None,
@@ -66,6 +70,7 @@ def explain(
             repeats=repeats,
             seed=seed,
             budget=budget,
+            tolerance=tolerance,
             progress=bar,
         )
     _write(found, json, html, figure)

@@ -1,13 +1,27 @@
 """Which sequences of players to ask the model about. Pure numpy; randomness comes in."""
 
-from piste.design.heldout import keep_back, unseen
-from piste.design.sequences import deletions, mixed_sizes, pairs, short, singles, subsets
+from piste.design.heldout import apart, keep_back, unseen
+from piste.design.sequences import (
+    deletions,
+    favoured,
+    mixed_shares,
+    pairs,
+    portions,
+    removals,
+    short,
+    singles,
+    subsets,
+)
 
 __all__ = [
+    "apart",
     "deletions",
+    "favoured",
     "keep_back",
-    "mixed_sizes",
+    "mixed_shares",
     "pairs",
+    "portions",
+    "removals",
     "short",
     "singles",
     "subsets",

@@ -28,9 +28,14 @@ def keep_back(
     longer = np.flatnonzero(distinct.lengths > 1)
     count = max(int(share * len(longer)), min(2, len(longer) - 1), 0)
     held = distinct.take(np.sort(rng.permutation(longer)[:count]))
-    known = set(_keys(held, groups))
+    return apart(rows, held, groups), held
+
+
+def apart(rows: Ragged, others: Ragged, groups: IntArray) -> Ragged:
+    """The rows, repeats included, that hold other groups than each of the others."""
+    known = set(_keys(others, groups))
     rest = [index for index, key in enumerate(_keys(rows, groups)) if key not in known]
-    return rows.take(np.array(rest, dtype=np.int64)), held
+    return rows.take(np.array(rest, dtype=np.int64))
 
 
 def _keys(rows: Ragged, groups: IntArray) -> list[bytes]:

@@ -6,7 +6,10 @@ the model does around the text as it is.
 
 import numpy as np
 
+from piste.explanation import FloatArray
 from piste.ragged import IntArray, Ragged
+
+MOST_REMOVED = 5  # players together: around the text, not far from it
 
 
 def singles(count: int) -> Ragged:
@@ -36,12 +39,63 @@ def subsets(rng: np.random.Generator, sizes: IntArray, count: int) -> Ragged:
     return Ragged.masked(ranks < np.asarray(sizes)[:, None])
 
 
-def mixed_sizes(
-    rng: np.random.Generator, rows: int, count: int, smallest: float = 0.06
-) -> IntArray:
-    """Sizes for `subsets`: from the `smallest` share to all but one item, even in the log."""
-    shares = np.exp(rng.uniform(np.log(smallest), 0, size=rows))
-    return np.clip(np.round(shares * count), 1, max(1, count - 1)).astype(np.int64)
+def portions(rng: np.random.Generator, shares: FloatArray, weights: IntArray) -> Ragged:
+    """For each share, random items in their order that weigh that share of all together.
+
+    With tokens as weights, rows of one share are equally long to the model, whatever words they
+    hold: it answers them in one batch. Items enter in random order if they still fit; where they
+    cannot fill the share, the row stays a little lighter. No row is empty, and none is the whole.
+    """
+    count, total = len(weights), int(weights.sum())
+    left = np.clip(np.round(shares * total), weights.min(), max(total - 1, weights.min()))
+    order = rng.random((len(shares), count)).argsort(axis=1)
+    keep = np.zeros((len(shares), count), dtype=bool)
+    rows = np.arange(len(shares))
+    for item in order.T:  # a step takes one item of every row
+        fits = weights[item] <= left
+        keep[rows, item] = fits
+        left -= np.where(fits, weights[item], 0)
+    return Ragged.masked(keep)
+
+
+def mixed_shares(rows: int) -> FloatArray:
+    """Shares for `portions`: a fifth of the text and half of it, two to three.
+
+    The two lengths at which the surrogate's scale is told (see `surrogates.lengths`); any
+    beginning of them holds both.
+    """
+    return np.array([0.2, 0.5, 0.5, 0.2, 0.5])[np.arange(rows) % 5]
+
+
+def favoured(rng: np.random.Generator, odds: FloatArray, rows: int, length: int = 3) -> Ragged:
+    """Random sequences like `short`, but items enter by their odds [items], all above 0."""
+    length = min(length, len(odds))
+    # The largest of log odds + Gumbel noise: a draw without replacement, and in random order.
+    keys = np.log(odds) + rng.gumbel(size=(rows, len(odds)))
+    return Ragged.table(np.argsort(-keys, axis=1)[:, :length])
+
+
+def removals(rng: np.random.Generator, count: int, rows: int) -> Ragged:
+    """The whole without a few items, each removed about equally often.
+
+    With a row for each item, it is removed alone; rows to spare, and all rows of a longer whole,
+    remove several in varying company.
+    """
+    if rows >= count:
+        alone = Ragged.masked(~np.eye(count, dtype=bool))
+        return Ragged.concat(
+            [alone, deletions(rng, count, rows - count, 1, min(MOST_REMOVED, count - 1))]
+        )
+    half = max(1, rows // 2)
+    return Ragged.concat([_parted(rng, count, half), _parted(rng, count, max(1, rows - half))])
+
+
+def _parted(rng: np.random.Generator, count: int, rows: int) -> Ragged:
+    """The whole without each part of a random partition, as far as rows of few missing reach."""
+    chosen = rng.permutation(count)[: rows * min(MOST_REMOVED, count - 1)]
+    keep = np.ones((rows, count), dtype=bool)
+    keep[np.arange(len(chosen)) % rows, chosen] = False
+    return Ragged.masked(keep)
 
 
 def deletions(

@@ -6,7 +6,8 @@ from typing import Protocol
 
 import numpy as np
 
-from piste.explanation import Agreement, Fidelity, FitReport, FloatArray, Target
+from piste.explanation import Agreement, Fidelity, FitReport, FloatArray, Stopped, Target
+from piste.formula import Formula
 from piste.models.query import Query
 from piste.models.target import margins
 from piste.ragged import Ragged
@@ -25,6 +26,8 @@ class Attribution:
     fit_seconds: float = 0.0
     surrogate_score: float | None = None
     frame_share: float | None = None
+    stopped: Stopped | None = None
+    formula: Formula | None = None
     notes: tuple[str, ...] = ()
 
 

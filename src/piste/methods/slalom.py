@@ -1,27 +1,33 @@
 """SLALOM: two scores a word, fitted to the model's log-odds of sequences made of its words."""
 
+from __future__ import annotations
+
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
-from piste.design import deletions, keep_back, mixed_sizes, short, singles, subsets, unseen
-from piste.errors import InputError, SettingError, choices, whole_number
-from piste.explanation import Fidelity, FitReport, FloatArray, Target
+from piste.design import apart, deletions, portions, removals, short, singles
+from piste.errors import SettingError, choices, whole_number
+from piste.explanation import Fidelity, FloatArray, Stopped, Target
 from piste.methods.base import Attribution, agreement, ask
+from piste.methods.sampling import FIRST, Rounds, Samples, check_size, set_apart, within
+from piste.methods.slalom_fit import Fit, removed
+from piste.methods.stability import Standing
 from piste.models.query import Query
-from piste.ragged import IntArray, Ragged
-from piste.surrogates.gauss_newton import Prior, fit_gauss_newton
-from piste.surrogates.posterior import Posterior, score_errors
-from piste.surrogates.slalom import SlalomModel, count_matrix, slalom_scores
+from piste.ragged import Ragged
+from piste.surrogates.gauss_newton import fit_gauss_newton
+from piste.surrogates.lengths import LengthScale
+from piste.surrogates.local import LocalEffects, fit_local
+from piste.surrogates.prior import Prior
 from piste.text.players import Players
 
 LEAST_SHORT = 180  # short sequences asked of even the shortest text
-LEAST_BUDGET = 10  # below this there is nothing to fit
-MOST_PLAYERS = 2000  # the fit's matrices have that many rows and columns
-LEAST_CHECKED = 5  # fresh short sequences; where there are fewer, some are kept from the fit
+REMOVALS, MORE_REMOVALS = 114, 14  # at most; beyond one for each player
+PATIENCE = 10  # times the usual number of sequences, for a tolerance without a budget
 FITS = ("gauss-newton", "sgd")
+FOCUSES = ("tokens", "text")
 UNIDENTIFIED = 0.6  # of the prior's width: an error above it says that little was learnt
 
 
@@ -32,21 +38,29 @@ class Slalom:
     1. Ask the model for every distinct player alone, for short random sequences of players and
        for random subsets of the text (a mix of lengths, so that the fit holds across them).
     2. Fit SLALOM to the log-odds; the special tokens around a text are one player more.
-    3. Check it on sequences of its own that the fit has not seen.
+    3. Ask more where the scores are least certain, and fit again, until the strongest are
+       within the tolerance or the budget ends.
+    4. With focus on the text: remove every player for real, and learn what the fit has missed.
+    5. Check it on sequences of its own that the fit has not seen.
     """
 
+    focus: Literal["tokens", "text"] = "tokens"  # text: predicts removals too, at 4 times the cost
     length: int = 3  # of the short sequences
-    samples: int | None = None  # short sequences; None: three for each distinct player
+    samples: int | None = None  # short sequences; None: three for each distinct player, in rounds
     singles: bool = True
-    subsets: int = 40  # random subsets of the text, from a few players to nearly all
+    subsets: int = 40  # random subsets of the text: a fifth and a half of it
     deletions: int = 0  # the text without 1 to 5 of its players (slow; the paper's SLALOM-fidel)
+    adaptive: bool = True  # later rounds ask what the fit is least sure of; else at random
     frame: bool = True  # special tokens as one always-present player
+    by_length: bool = True  # a level and a scale of the scores for long sequences
     gamma: float = 0.0  # the importances' sum
     fit: Literal["gauss-newton", "sgd"] = "gauss-newton"
 
     def __post_init__(self) -> None:
         if self.fit not in FITS:
             raise choices("fit", self.fit, FITS)
+        if self.focus not in FOCUSES:
+            raise choices("focus", self.focus, FOCUSES)
         for name, least in (("length", 1), ("samples", 0), ("subsets", 0), ("deletions", 0)):
             if getattr(self, name) is not None:
                 whole_number(name, getattr(self, name), least)
@@ -58,128 +72,175 @@ class Slalom:
     def explain(
         self, query: Query, players: Players, target: Target, rng: np.random.Generator
     ) -> Attribution:
-        sizes = self._sizes(players, query.left)
+        started, asking = time.perf_counter(), query.seconds
+        check_size(players)
+        sizes = self._sizes(players, query)
         query.plan(sum(sizes.values()))
-        rows, checks = self._design(players, sizes, rng)
-        answers = ask(query, players, rows, target)
-        started = time.perf_counter()
-        model, report, posterior = self._fit(players, rows, answers, int(rng.integers(2**31)))
-        scores = slalom_scores(model, players.groups, rng)
-        errors = score_errors(posterior, players.groups, rng, self.gamma) if posterior else {}
-        seconds = time.perf_counter() - started
-        counts = count_matrix(players.whole, players.groups, len(players.first))
+        first, checks = self._first_round(players, sizes, rng)
+        limit = _limit(sizes, checks, query)
+        samples = Samples(query, players, target)
+        samples.ask(first)
+        fit, stopped = self._until_stable(samples, self._rounds(players, sizes), limit, checks, rng)
+        local = self._around(samples, fit, sizes, checks, rng)
+        errors = fit.errors(local, rng, self.gamma)
         return Attribution(
-            scores=scores,
             primary="lin",
+            scores=fit.scores(local, rng),
             errors=errors,
-            fidelity=_checked(query, players, target, model, checks, float(np.std(answers))),
-            fit=report,
-            fit_seconds=seconds,
-            surrogate_score=float(model.predict(counts)[0, 0]),
-            frame_share=model.attention(counts.toarray()[0])[1] if model.frame else None,
-            notes=(*_notes(model, answers, rows, players.groups), *_unidentified(errors, players)),
+            fidelity=_checked(samples, fit, local, checks),
+            fit=fit.report,
+            fit_seconds=time.perf_counter() - started - (query.seconds - asking),
+            stopped=stopped,
+            surrogate_score=float(fit.predict(players.whole)[0]),
+            frame_share=fit.frame_share(),
+            formula=fit.formula(local),
+            notes=(*_notes(samples), *_unidentified(errors, players)),
         )
 
-    def _sizes(self, players: Players, left: int | None) -> dict[str, int]:
+    def _sizes(self, players: Players, query: Query) -> dict[str, int]:
         """How many sequences of each kind, scaled down together when the budget is short."""
         distinct, several = len(players.first), len(players) > 1
-        if distinct > MOST_PLAYERS:
-            raise InputError(
-                f"The text has {distinct:,} distinct {players.unit}s, and {MOST_PLAYERS:,} are the"
-                " most that are fitted at once.",
-                'Explain it by sentence (unit="sentence"), or in parts.',
-            )
+        text = self.focus == "text" and several
         samples = max(3 * distinct, LEAST_SHORT) if self.samples is None else self.samples
         sizes = {
             "singles": distinct if self.singles else 0,
             "short": samples if distinct > 1 else 0,
-            "subsets": self.subsets if several else 0,
+            "subsets": (self.subsets // 2 if text else self.subsets) if several else 0,
             "deletions": self.deletions if several else 0,
             "fresh short": max(distinct // 2, 20) if distinct > 1 else 0,
-            "fresh deletions": 8 if several else 0,
+            "fresh deletions": (4 if text else 8) if several else 0,
+            "removals": min(REMOVALS, len(players) + MORE_REMOVALS) if text else 0,
+            "fresh removals": 8 if text else 0,
         }
-        return sizes if left is None or sum(sizes.values()) <= left else _scaled(sizes, left)
+        return within(sizes, query.left)
 
-    def _design(
+    def _first_round(
         self, players: Players, sizes: dict[str, int], rng: np.random.Generator
     ) -> tuple[Ragged, dict[str, Ragged]]:
-        """The sequences to fit, and fresh ones by kind to check the fit with."""
+        """The first sequences to fit, and fresh ones by kind to check the fit with."""
         distinct, count = len(players.first), len(players)
         alone = np.sort(rng.permutation(distinct)[: sizes["singles"]])
+        share = FIRST if self._in_rounds else 1.0
         fitted = [
             players.of_groups(singles(distinct).take(alone)),
-            players.of_groups(short(rng, distinct, sizes["short"], self.length)),
-            subsets(rng, mixed_sizes(rng, sizes["subsets"], count), count),
+            self._rounds(players, sizes).draw(rng, share),
             deletions(rng, count, sizes["deletions"], 1, min(5, count - 1)),
         ]
         fresh = {
             "short": players.of_groups(short(rng, distinct, sizes["fresh short"], self.length)),
-            "deletions": deletions(rng, count, sizes["fresh deletions"], 1, max(1, count // 2)),
+            "deletions": portions(rng, _shares(sizes["fresh deletions"]), players.ids.lengths),
+            "removals": deletions(rng, count, sizes["fresh removals"], 1, min(5, count - 1)),
         }
-        return _apart(Ragged.concat(fitted), fresh, players, rng)
+        return set_apart(Ragged.concat(fitted), fresh, players, rng)
 
-    def _fit(
-        self, players: Players, rows: Ragged, answers: FloatArray, seed: int
-    ) -> tuple[SlalomModel, FitReport, Posterior | None]:
-        counts = count_matrix(rows, players.groups, len(players.first))
-        frame = self.frame and players.frame.size > 0
+    @property
+    def _in_rounds(self) -> bool:
+        """A number of samples, or a fit that knows no errors, leaves nothing to decide."""
+        return self.samples is None and self.fit == "gauss-newton"
+
+    def _rounds(self, players: Players, sizes: dict[str, int]) -> Rounds:
+        return Rounds(players, self.length, sizes["short"], sizes["subsets"])
+
+    def _until_stable(
+        self,
+        samples: Samples,
+        rounds: Rounds,
+        limit: int,
+        checks: dict[str, Ragged],
+        rng: np.random.Generator,
+    ) -> tuple[Fit, Stopped | None]:
+        """Fit, and ask more where the scores are least certain, until that is enough."""
+        fit = self._fit(samples, None, rng)
+        if fit.posterior is None or not self._in_rounds or len(samples.players.first) == 1:
+            return fit, None
+        held = Ragged.concat(list(checks.values()))
+        for count in range(1, 10**6):
+            left = limit - len(samples.rows)
+            draws = [drawn.normalised(self.gamma) for drawn in fit.posterior.draws(rng)]
+            standing = Standing.of(fit.model, draws)
+            stopped = standing.stopped(samples.query.tolerance, count, left > 0)
+            if stopped.reason != "unstable":
+                break
+            odds = standing.odds() if self.adaptive else None
+            more = rounds.next(rng, odds, len(samples.rows), left)
+            if not samples.ask(apart(more, held, samples.players.groups)):
+                stopped = replace(stopped, reason="exhausted")
+                break
+            fit = self._fit(samples, fit, rng)
+        return fit, stopped
+
+    def _fit(self, samples: Samples, before: Fit | None, rng: np.random.Generator) -> Fit:
+        """Fit all answers so far, going on from the fit before."""
+        frame = self.frame and samples.players.frame.size > 0
+        lengths = LengthScale.plain(self.length, len(samples.players) if self.by_length else 0)
+        if before is not None:
+            lengths = before.lengths
+        scores, weights = lengths.undo(samples.lengths, samples.margins)
+        counts, posterior = samples.counts, None
         if self.fit == "sgd":
             from piste.surrogates.sgd import fit_sgd  # torch, only for the paper's experiments
 
-            model, report = fit_sgd(counts, answers[:, None], frame=frame, seed=seed)
-            return model.normalised(self.gamma), report, None
-        model, report, posterior = fit_gauss_newton(counts, answers[:, None], frame=frame)
-        return model.normalised(self.gamma), report, posterior
+            seed = int(rng.integers(2**31))
+            model, report = fit_sgd(counts, scores[:, None], frame=frame, seed=seed)
+        else:
+            start = before.posterior if before is not None else None
+            model, report, posterior = fit_gauss_newton(
+                counts, scores[:, None], frame=frame, weights=weights, start=start
+            )
+        fitted = model.predict(counts)[:, 0]
+        lengths = lengths.refitted(samples.lengths, fitted, samples.margins)
+        normalised = model.normalised(self.gamma)
+        return Fit(samples.players, normalised, report, posterior, lengths)
+
+    def _around(
+        self,
+        samples: Samples,
+        fit: Fit,
+        sizes: dict[str, int],
+        checks: dict[str, Ragged],
+        rng: np.random.Generator,
+    ) -> LocalEffects | None:
+        """What removing players of the text really does; only with the focus on it."""
+        if not sizes["removals"]:
+            return None
+        players, count = samples.players, len(samples.players)
+        rows = removals(rng, count, sizes["removals"])
+        rows = apart(rows, Ragged.concat(list(checks.values())), players.groups)
+        answers = ask(samples.query, players, rows, samples.target)
+        return fit_local(removed(rows, count), fit.change(rows), samples.target.score - answers)
 
 
-def _scaled(sizes: dict[str, int], left: int) -> dict[str, int]:
-    """Sizes within the budget: words alone come first, they are cheap and say the most."""
-    if left < LEAST_BUDGET:
-        raise SettingError(
-            "The budget is too small to fit anything.", f"Give at least {LEAST_BUDGET + 1}."
-        )
-    alone = min(sizes["singles"], left // 2)
-    others = {kind: size for kind, size in sizes.items() if kind != "singles"}
-    total = sum(others.values())
-    return {"singles": alone} | {k: n * (left - alone) // total for k, n in others.items()}
+def _shares(rows: int) -> FloatArray:
+    """What the copies of the text keep on which the fit is checked: nearly all, or over a half."""
+    return np.where(np.arange(rows) % 2 == 0, 0.9, 0.6)
+
+
+def _limit(sizes: dict[str, int], checks: dict[str, Ragged], query: Query) -> int:
+    """How many rows the fit may have in all; the budget is counted before the first is asked."""
+    if query.left is not None:
+        return query.left - sum(len(rows) for rows in checks.values()) - sizes["removals"]
+    fitted = sum(sizes[kind] for kind in ("singles", "short", "subsets", "deletions"))
+    return fitted if query.tolerance is None else PATIENCE * fitted
 
 
 def _checked(
-    query: Query,
-    players: Players,
-    target: Target,
-    model: SlalomModel,
-    checks: dict[str, Ragged],
-    typical: float,
+    samples: Samples, fit: Fit, local: LocalEffects | None, checks: dict[str, Ragged]
 ) -> Fidelity | None:
     """Agreement with the model on sequences the fit has not seen, by kind."""
-    found = {}
+    players, target = samples.players, samples.target
+    typical, found = float(np.std(samples.margins)), {}
     for kind, rows in checks.items():
-        predicted = model.predict(count_matrix(rows, players.groups, len(players.first)))[:, 0]
-        found[kind] = agreement(predicted, ask(query, players, rows, target), typical)
+        predicted = fit.predict(rows)
+        if kind == "removals" and local is not None:
+            fall = local.change(removed(rows, len(players)), fit.change(rows))
+            predicted, typical = target.score - fall, 0.0
+        found[kind] = agreement(predicted, ask(samples.query, players, rows, target), typical)
     return Fidelity(found) if found else None
 
 
-def _apart(
-    fitted: Ragged, fresh: dict[str, Ragged], players: Players, rng: np.random.Generator
-) -> tuple[Ragged, dict[str, Ragged]]:
-    """Fitted rows and checks without a row in common; kinds with less than two rows are left out.
-
-    A text of a few words has so few sequences that the fit would take them all: then some of its
-    own are kept back for the check.
-    """
-    checks, seen = {}, Ragged.concat([fitted, players.whole])
-    for kind, candidates in fresh.items():
-        checks[kind] = unseen(candidates, seen, players.groups)
-        seen = Ragged.concat([seen, checks[kind]])
-    if len(checks["short"]) < LEAST_CHECKED:
-        fitted, checks["short"] = keep_back(fitted, players.groups, rng)
-    return fitted, {kind: rows for kind, rows in checks.items() if len(rows) > 1}
-
-
-def _notes(model: SlalomModel, answers: FloatArray, rows: Ragged, groups: IntArray) -> list[str]:
-    distinct = len(model.importances)
-    unasked = distinct - len(np.unique(groups[rows.values]))
+def _notes(samples: Samples) -> list[str]:
+    distinct, answers = len(samples.players.first), samples.margins
+    unasked = distinct - len(np.unique(samples.players.groups[samples.rows.values]))
     if distinct == 1:
         return ["To the model there is only one distinct word: nothing to compare its weight with."]
     notes = []

@@ -18,11 +18,12 @@ Progress = Callable[[int, int], None]  # sequences answered, sequences planned
 
 @dataclass
 class Query:
-    """One explanation's line to the model, with its meter and its budget."""
+    """One explanation's line to the model, with its meter, its budget and its goal."""
 
     classifier: Classifier
     frame: Frame
     budget: int | None = None  # sequences the model may be asked, at most
+    tolerance: float | None = None  # how exact is exact enough: methods that sample stop there
     batch_tokens: int = BATCH_TOKENS
     progress: Progress | None = None
     forwards: int = 0

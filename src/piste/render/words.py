@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from piste.explanation import Agreement, Explanation, Fidelity, Target
+from piste.explanation import Agreement, Explanation, Fidelity, Stopped, Target
 from piste.render.clean import one_line
 
 LOW = 0.5  # an R² below it earns a warning
@@ -113,11 +113,27 @@ def statements(explanation: Explanation) -> list[Statement]:
         share = percent(explanation.frame_share)
         text = f"In the explanation, {share} of the weight lies on the model's special tokens."
         found.append(Statement(text))
+    if explanation.stopped is not None:
+        found.append(Statement(_stopped(explanation.stopped, explanation.unit)))
     if explanation.fit is not None and not explanation.fit.converged:
         steps = explanation.fit.iterations
         text = f"The fit had not settled after {steps:,} steps; the scores may be off."
         found.append(Statement(text, warning=True))
     return [*found, *(Statement(note) for note in explanation.notes)]
+
+
+def _stopped(stopped: Stopped, unit: str) -> str:
+    """Why no more was asked, and how sure the strongest scores are."""
+    rounds = f"after {stopped.rounds} round{'s' if stopped.rounds > 1 else ''} of questions"
+    sure = (
+        f"the strongest {unit}s are known within ±{percent(stopped.spread)}, and"
+        f" {percent(stopped.ranking)} of them would be chosen again"
+    )
+    if stopped.reason == "stable":
+        return f"Stable {rounds}: {sure}."
+    if stopped.reason == "exhausted":
+        return f"Nothing new was left to ask {rounds}: {sure}."
+    return f"The budget ended {rounds}: {sure}. A larger budget, or a tolerance, makes them surer."
 
 
 def headline(explanation: Explanation) -> str:
@@ -208,9 +224,16 @@ def facts(explanation: Explanation) -> dict[str, str]:
         "Unit": f"{explanation.unit}, repeats {explanation.repeats}",
         "Seed": str(explanation.seed),
         "Budget": "by length" if explanation.budget is None else f"{explanation.budget:,}",
+        "Tolerance": _tolerance(explanation),
         "Cost": cost(explanation),
         "Versions": _pairs(explanation.versions) or "not recorded",
     }
+
+
+def _tolerance(explanation: Explanation) -> str:
+    if explanation.stopped is None:
+        return "none" if explanation.tolerance is None else "not used"
+    return f"{explanation.stopped.tolerance:g}"
 
 
 def _pairs(values: Mapping[str, Any]) -> str:

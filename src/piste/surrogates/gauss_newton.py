@@ -5,40 +5,38 @@ outputs; the Jacobian with respect to s_j is alpha_j (v_j - F). Eliminating the 
 system in s alone (variable projection), small and dense, built from sparse rows.
 
 1. Standardise the margins, so that the priors mean the same for every model.
-2. Solve the values for the current importances, with a ridge r towards the mean.
-3. Step: (D'D - D'A (A'A + r)^-1 A'D + prior + damping) step = D'residual - prior * s.
+2. Solve the values for the current importances, with a ridge r towards their prior means.
+3. Step: (D'D - D'A (A'A + r)^-1 A'D + prior + damping) step = D'residual - prior (s - mean).
 4. Keep the step if the penalised loss falls, else raise the damping; until it stops falling.
 5. Estimate the noise from the residuals; the priors weigh as much as the noise says. Repeat
    from 2 with the new weights until the noise settles: exact answers are hardly pulled at all,
    noisy ones as far as they deserve.
+
+A row's weight multiplies its attention, its margin and so its residual. A fit can start from an
+earlier one, on fewer rows: it then needs a few steps only.
 """
 
 from __future__ import annotations
 
-import contextlib
+import functools
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg, sparse
-from threadpoolctl import threadpool_limits
+from scipy import sparse
+from threadpoolctl import ThreadpoolController
 
 from piste.explanation import FitReport, FloatArray
+from piste.surrogates import algebra
 from piste.surrogates.pattern import Pattern
 from piste.surrogates.posterior import Posterior
+from piste.surrogates.prior import Prior, PriorTerms
 from piste.surrogates.slalom import FramePlayer, SlalomModel
 
 LONGEST_STEP = 2.0  # of an importance, per iteration
 FIRST_NOISE, LEAST_NOISE = 0.05, 1e-6  # variances, in units of the margins' variance
 ROUNDS = 6  # of noise estimates, at most
+DEFAULT_PRIOR = Prior()
 MANY_PLAYERS = 1000  # from here on the algebra is worth several threads
-
-
-@dataclass(frozen=True)
-class Prior:
-    """Gaussian widths: of values in standard deviations of the margins, of importances as is."""
-
-    value: float = 5.0
-    importance: float = 1.5
 
 
 @dataclass(frozen=True)
@@ -58,25 +56,36 @@ def fit_gauss_newton(
     margins: FloatArray,
     *,
     frame: bool = False,
-    prior: Prior = Prior(),
+    prior: Prior = DEFAULT_PRIOR,
+    weights: FloatArray | None = None,
+    start: Posterior | None = None,
     iterations: int = 50,
-    tolerance: float = 1e-5,
+    tolerance: float = 1e-4,
 ) -> tuple[SlalomModel, FitReport, Posterior | None]:
     """Fit counts [rows, players] to margins [rows, outputs]; gauge: the frame's importance is 0.
 
+    weights [rows]: multiply the residuals. start: an earlier fit of the same players.
     The posterior is None where the margins do not vary: there is nothing to be unsure about.
     """
     mean = margins.mean(axis=0)
     scale = float((margins - mean).std())  # of all outputs together: they share importances
     if scale <= 1e-12 * max(1.0, float(np.abs(mean).max())):
         return _constant(counts.shape[1], mean, frame), FitReport(True, 0, 0.0), None
-    with threadpool_limits(_threads(counts.shape[1]), user_api="blas"):
-        problem = _Problem(counts, (margins - mean) / scale, frame, prior)
-        state, noise, converged, used = _settle(problem, iterations, tolerance)
+    with _controller().limit(limits=_threads(counts.shape[1]), user_api="blas"):
+        terms = prior.terms(counts.shape[1] + frame, counts.shape[1], mean, scale)
+        problem = _Problem(counts, (margins - mean) / scale, frame, terms, weights)
+        first = _first(problem, start, scale)
+        state, noise, converged, used = _settle(problem, *first, iterations, tolerance)
         posterior = problem.posterior(state, noise, scale, mean)
     loss = float(np.mean(state.residual**2)) * scale**2
     model = posterior.model.affine(scale, mean)
     return model, FitReport(converged, used, loss), posterior
+
+
+@functools.cache
+def _controller() -> ThreadpoolController:
+    """Finding the libraries' thread pools takes milliseconds, and there are many fits."""
+    return ThreadpoolController()
 
 
 def _threads(players: int) -> int | None:
@@ -93,11 +102,18 @@ def _constant(players: int, mean: FloatArray, frame: bool) -> SlalomModel:
     return SlalomModel(np.tile(mean, (players, 1)), np.zeros(players), always)
 
 
+def _first(problem: _Problem, start: Posterior | None, scale: float) -> tuple[FloatArray, float]:
+    """Importances and noise to begin with."""
+    if start is None:
+        return problem.prior.importances, FIRST_NOISE
+    return start.model.importances, max(LEAST_NOISE, start.noise * (start.scale / scale) ** 2)
+
+
 def _settle(
-    problem: _Problem, iterations: int, tolerance: float
+    problem: _Problem, importances: FloatArray, noise: float, iterations: int, tolerance: float
 ) -> tuple[_State, float, bool, int]:
     """Descend and re-estimate the noise, in turn: state, noise, converged, iterations."""
-    importances, noise, used = np.zeros(problem.players), FIRST_NOISE, 0
+    used = 0
     for _ in range(ROUNDS):
         problem.assume(noise)
         state, converged, steps = _descend(problem, importances, iterations, tolerance)
@@ -131,7 +147,7 @@ def _descend(
 
 def _step(curvature: FloatArray, slope: FloatArray, damping: float) -> FloatArray:
     damped = curvature + damping * np.diag(np.diag(curvature) + 1e-9)
-    step = linalg.cho_solve((_root(damped), True), slope, check_finite=False)
+    step = algebra.solve(algebra.root(damped), slope)
     longest = np.abs(step).max(initial=0.0)
     return np.asarray(step * min(1.0, LONGEST_STEP / max(longest, 1e-300)))
 
@@ -140,10 +156,16 @@ class _Problem:
     """The data of one fit, and the linear algebra on it."""
 
     def __init__(
-        self, counts: sparse.csr_array, margins: FloatArray, frame: bool, prior: Prior
+        self,
+        counts: sparse.csr_array,
+        margins: FloatArray,
+        frame: bool,
+        prior: PriorTerms,
+        weights: FloatArray | None,
     ) -> None:
         self.players = counts.shape[1]
-        self.margins = margins
+        self.weights = np.ones(len(margins)) if weights is None else weights  # [rows]
+        self.margins = margins * self.weights[:, None]
         self.frame = frame
         self.prior = prior
         self.pattern = Pattern.of(_with_frame(counts) if frame else counts)
@@ -151,18 +173,17 @@ class _Problem:
 
     def assume(self, noise: float) -> None:
         """Weigh the priors against this noise variance."""
-        self.ridge = noise / self.prior.value**2
-        # Importances are pulled towards their mean; the mean itself only as far as to fix it.
-        centre = np.eye(self.players) - (1 - 1e-3) / self.players
-        self.pull = noise / self.prior.importance**2 * centre
+        self.ridge = noise * self.prior.value_precision
+        self.pull = noise * self.prior.importance_precision
 
     def noise(self, state: _State) -> float:
         """The residual variance, by the degrees of freedom that the fit left."""
         curvature, _ = self.normal_equations(state)
-        inverse_root = _triangular(state.root, np.eye(len(state.root)))
+        inverse_root = algebra.solve_lower(state.root, np.eye(len(state.root)))
         outputs = self.margins.shape[1]
-        freedom = (len(state.root) - self.ridge * np.sum(inverse_root**2)) * outputs
-        freedom += self.players - np.trace(linalg.solve(curvature, self.pull))
+        held = float(self.ridge @ np.sum(inverse_root**2, axis=0))  # trace of (A'A + r)^-1 r
+        freedom = (len(state.root) - held) * outputs
+        freedom += self.players - np.trace(algebra.solve(algebra.root(curvature), self.pull))
         spare = max(self.margins.size - freedom, 0.1 * self.margins.size)
         return max(LEAST_NOISE, float(np.sum(state.residual**2) / spare))
 
@@ -170,20 +191,23 @@ class _Problem:
         attention = self._attention(importances)
         gram = self.pattern.product(attention, attention)
         gram[np.diag_indices_from(gram)] += self.ridge
-        root = _root(gram)
+        root = algebra.root(gram)
         moments = self.pattern.transposed(attention, self.margins)
-        values = linalg.cho_solve((root, True), moments, check_finite=False)
+        moments += self.ridge[:, None] * self.prior.values
+        values = algebra.solve(root, moments)
         residual = self.margins - self.pattern.times(attention, values)
-        penalty = self.ridge * np.sum(values**2) + importances @ self.pull @ importances
-        loss = float(np.sum(residual**2) + penalty)
+        away = importances - self.prior.importances
+        penalty = self.ridge @ np.sum((values - self.prior.values) ** 2, axis=1)
+        loss = float(np.sum(residual**2) + penalty + away @ self.pull @ away)
         return _State(importances, attention, values, residual, root, loss)
 
     def normal_equations(self, state: _State) -> tuple[FloatArray, FloatArray]:
         """Curvature [players, players] and slope [players] in the importances alone."""
-        curvature, slope = self.pull.copy(), -self.pull @ state.importances
+        curvature = self.pull.copy()
+        slope = -self.pull @ (state.importances - self.prior.importances)
         for output in range(self.margins.shape[1]):
             jacobian = self._jacobian(state, output)
-            rooted = _triangular(state.root, self._mixed(state, jacobian))
+            rooted = algebra.solve_lower(state.root, self._mixed(state, jacobian))
             own = self.pattern.product(jacobian, jacobian)[: self.players, : self.players]
             curvature += own - rooted.T @ rooted
             slope += self.pattern.transposed(jacobian, state.residual)[: self.players, output]
@@ -195,7 +219,7 @@ class _Problem:
         return Posterior(
             model=self.model(state),
             noise=noise,
-            curvature_root=_root(curvature),
+            curvature_root=algebra.root(curvature),
             values_root=state.root,
             mixed=np.array([self._mixed(state, self._jacobian(state, o)) for o in outputs]),
             scale=scale,
@@ -204,7 +228,7 @@ class _Problem:
 
     def _jacobian(self, state: _State, output: int) -> FloatArray:
         """alpha_j (v_j - F) [entries]: in the same places as the attention."""
-        fitted = self.margins[:, output] - state.residual[:, output]
+        fitted = (self.margins[:, output] - state.residual[:, output]) / self.weights
         gap = state.values[self.pattern.column, output] - fitted[self.pattern.row]
         return np.asarray(state.attention * gap)
 
@@ -218,25 +242,11 @@ class _Problem:
 
     def _attention(self, importances: FloatArray) -> FloatArray:
         logs = np.append(importances, 0.0) if self.frame else importances
-        weights = self.pattern.data * np.exp(logs - logs.max())[self.pattern.column]
-        return np.asarray(weights / self.pattern.row_sums(weights)[self.pattern.row])
+        shares = self.pattern.data * np.exp(logs - logs.max())[self.pattern.column]
+        per_row = self.weights / self.pattern.row_sums(shares)
+        return np.asarray(shares * per_row[self.pattern.row])
 
 
 def _with_frame(counts: sparse.csr_array) -> sparse.csr_array:
     ones = sparse.csr_array(np.ones((counts.shape[0], 1)))
     return sparse.csr_array(sparse.hstack([counts, ones], format="csr"))
-
-
-def _root(matrix: FloatArray) -> FloatArray:
-    """The lower Cholesky factor; rounding that made the matrix indefinite is lifted away."""
-    size = float(np.trace(matrix)) / len(matrix)
-    for lift in (0.0, 1e-14, 1e-11, 1e-8, 1e-5):
-        with contextlib.suppress(linalg.LinAlgError):
-            lifted = matrix + lift * size * np.eye(len(matrix)) if lift else matrix
-            return np.asarray(linalg.cholesky(lifted, lower=True, check_finite=False))
-    raise linalg.LinAlgError("a matrix of the fit is not positive definite")
-
-
-def _triangular(root: FloatArray, right: FloatArray) -> FloatArray:
-    """root^-1 right, for a lower triangular root."""
-    return np.asarray(linalg.solve_triangular(root, right, lower=True, check_finite=False))

@@ -49,24 +49,25 @@ class Pattern:
 
     def times(self, entries: FloatArray, right: FloatArray) -> FloatArray:
         """M right [rows, outputs]."""
-        return np.asarray(self._sparse(entries) @ right)
+        return _summed(self.row, entries[:, None] * right[self.column], self.shape[0])
 
     def transposed(self, entries: FloatArray, right: FloatArray) -> FloatArray:
         """M' right [columns, outputs]."""
-        return np.asarray(self._sparse(entries).T @ right)
+        return _summed(self.column, entries[:, None] * right[self.row], self.shape[1])
 
     def row_sums(self, entries: FloatArray) -> FloatArray:
-        sums = np.bincount(self.row, weights=entries, minlength=self.shape[0])
-        return np.asarray(sums, dtype=np.float64)
-
-    def _sparse(self, entries: FloatArray) -> sparse.csr_array:
-        starts = np.concatenate([[0], np.cumsum(np.bincount(self.row, minlength=self.shape[0]))])
-        return sparse.csr_array((entries, self.column, starts), shape=self.shape)
+        return _summed(self.row, entries[:, None], self.shape[0])[:, 0]
 
     def _full(self, entries: FloatArray) -> FloatArray:
         full = np.zeros(self.shape)
         full[self.row, self.column] = entries
         return full
+
+
+def _summed(place: IntArray, numbers: FloatArray, size: int) -> FloatArray:
+    """Numbers [entries, outputs] summed by place [size, outputs]."""
+    columns = [np.bincount(place, weights=column, minlength=size) for column in numbers.T]
+    return np.array(columns, dtype=np.float64).T
 
 
 def _pairs(

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg
 
 from piste.explanation import FloatArray
 from piste.ragged import IntArray
+from piste.surrogates import algebra
 from piste.surrogates.slalom import FramePlayer, SlalomModel, slalom_scores
 
 DRAWS = 64  # the error of an error is then about 9 %
@@ -41,7 +41,7 @@ class Posterior:
         noise = rng.normal(size=(count, len(self.curvature_root)))
         moves = deviation * _whitened(self.curvature_root, noise)  # [draws, players]
         for move in moves:
-            shift = linalg.cho_solve((self.values_root, True), (self.mixed @ move).T)
+            shift = algebra.solve(self.values_root, (self.mixed @ move).T)
             wobble = _whitened(self.values_root, rng.normal(size=(outputs, size))).T
             yield self._model(fitted - shift + deviation * wobble, move)
 
@@ -68,10 +68,10 @@ def score_errors(
         )
         for model in posterior.draws(rng)
     ]
-    return {name: _spread(np.array([scores[name] for scores in drawn])) for name in drawn[0]}
+    return {name: spread(np.array([scores[name] for scores in drawn])) for name in drawn[0]}
 
 
-def _spread(draws: FloatArray) -> FloatArray:
+def spread(draws: FloatArray) -> FloatArray:
     """Half the width that holds the middle 68 %: the standard error, if one wild draw is no matter.
 
     Products such as `lin` have long tails, which would rule a plain standard deviation.
@@ -82,4 +82,4 @@ def _spread(draws: FloatArray) -> FloatArray:
 
 def _whitened(root: FloatArray, noise: FloatArray) -> FloatArray:
     """Rows of standard normal noise as draws with precision root root'."""
-    return np.asarray(linalg.solve_triangular(root, noise.T, lower=True, trans="T").T)
+    return algebra.solve_lower(root, noise.T, transposed=True).T

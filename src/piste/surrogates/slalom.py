@@ -65,7 +65,13 @@ class SlalomModel:
 
     def alone(self) -> FloatArray:
         """F of each player by itself, in its frame [players, outputs]: without one, its value."""
-        return self.predict(sparse.eye_array(len(self.importances), format="csr"))
+        if self.frame is None:
+            return self.values
+        weights, frame_weight = self._weights()
+        total = (weights + frame_weight)[:, None]
+        return np.asarray(
+            (weights[:, None] * self.values + frame_weight * self.frame.value) / total
+        )
 
     def normalised(self, gamma: float = 0.0) -> SlalomModel:
         """The same model with importances that sum to `gamma` (they are free up to a shift)."""
@@ -84,6 +90,11 @@ class SlalomModel:
         logs = np.append(self.importances, frame)
         weights = np.exp(np.maximum(logs - logs.max(), -LONGEST_ODDS))
         return weights[: len(self.importances)], float(weights[-1]) if frame else 0.0
+
+
+def lin(model: SlalomModel) -> FloatArray:
+    """The paper's linearised SLALOM of each group [players]: value alone times exp(importance)."""
+    return np.asarray(model.alone()[:, 0] * np.exp(model.importances))
 
 
 def slalom_scores(
@@ -109,7 +120,7 @@ def slalom_scores(
     return {
         "value": alone,
         "importance": importance,
-        "lin": alone * np.exp(importance),
+        "lin": lin(model)[groups],
         "removal": _removal(value, share[groups], frame_share, empty),
         "shapley": _shapley(value, share[groups], frame_share, empty, groups, rng, steps),
     }

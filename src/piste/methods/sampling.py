@@ -1,0 +1,133 @@
+"""The sequences that SLALOM asks for: how many of each kind, drawn how, answered what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import sparse
+
+from piste.design import favoured, keep_back, mixed_shares, portions, short, unseen
+from piste.errors import InputError, SettingError
+from piste.explanation import FloatArray, Target
+from piste.methods.base import ask
+from piste.models.query import Query
+from piste.ragged import IntArray, Ragged
+from piste.surrogates.slalom import count_matrix
+from piste.text.players import Players
+
+LEAST_BUDGET = 10  # below this there is nothing to fit
+MOST_PLAYERS = 2000  # the fit's matrices have that many rows and columns
+LEAST_CHECKED = 5  # fresh short sequences; where there are fewer, some are kept from the fit
+FIRST, NEXT = 1 / 3, 1 / 6  # of the sequences that come in rounds: the first round, each other
+GROWTH = 0.2  # a round is at least so large a part of all that was asked: long runs refit less
+
+
+@dataclass
+class Samples:
+    """What was asked so far, and the model's answers."""
+
+    query: Query
+    players: Players
+    target: Target
+    rows: Ragged = field(default_factory=lambda: Ragged.of([]))
+    margins: FloatArray = field(default_factory=lambda: np.empty(0))
+
+    def ask(self, rows: Ragged) -> bool:
+        """Add the model's answers to these rows; False where it had given all of them before."""
+        if not len(rows):
+            return False
+        before = self.query.forwards
+        self.margins = np.append(self.margins, ask(self.query, self.players, rows, self.target))
+        self.rows = Ragged.concat([self.rows, rows])
+        return self.query.forwards > before
+
+    @property
+    def counts(self) -> sparse.csr_array:
+        return counted(self.rows, self.players)
+
+    @property
+    def lengths(self) -> IntArray:
+        return self.rows.lengths
+
+
+def counted(rows: Ragged, players: Players) -> sparse.csr_array:
+    """How often each distinct player occurs in each row."""
+    return count_matrix(rows, players.groups, len(players.first))
+
+
+def check_size(players: Players) -> None:
+    """Refuse a text with more distinct players than a fit can hold."""
+    distinct = len(players.first)
+    if distinct > MOST_PLAYERS:
+        raise InputError(
+            f"The text has {distinct:,} distinct {players.unit}s, and {MOST_PLAYERS:,} are the"
+            " most that are fitted at once.",
+            'Explain it by sentence (unit="sentence"), or in parts.',
+        )
+
+
+def within(sizes: Mapping[str, int], left: int | None) -> dict[str, int]:
+    """Sizes scaled down to the budget: words alone come first, they are cheap and say the most."""
+    if left is None or sum(sizes.values()) <= left:
+        return dict(sizes)
+    if left < LEAST_BUDGET:
+        raise SettingError(
+            "The budget is too small to fit anything.", f"Give at least {LEAST_BUDGET + 1}."
+        )
+    alone = min(sizes["singles"], left // 2)
+    others = {kind: size for kind, size in sizes.items() if kind != "singles"}
+    total = sum(others.values())
+    return {"singles": alone} | {k: n * (left - alone) // total for k, n in others.items()}
+
+
+def set_apart(
+    fitted: Ragged, fresh: Mapping[str, Ragged], players: Players, rng: np.random.Generator
+) -> tuple[Ragged, dict[str, Ragged]]:
+    """Fitted rows and checks without a row in common; kinds with less than two rows are left out.
+
+    A text of a few words has so few sequences that the fit would take them all: then some of its
+    own are kept back for the check.
+    """
+    checks, seen = {}, Ragged.concat([fitted, players.whole])
+    for kind, candidates in fresh.items():
+        checks[kind] = unseen(candidates, seen, players.groups)
+        seen = Ragged.concat([seen, checks[kind]])
+    if len(checks["short"]) < LEAST_CHECKED:
+        fitted, checks["short"] = keep_back(fitted, players.groups, rng)
+    return fitted, {kind: rows for kind, rows in checks.items() if len(rows) > 1}
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """The sequences that come in rounds: short ones, and subsets of the text."""
+
+    players: Players
+    length: int  # of the short ones
+    short: int  # in all rounds together
+    subsets: int
+
+    def draw(
+        self, rng: np.random.Generator, share: float, odds: FloatArray | None = None
+    ) -> Ragged:
+        """A share of them. Distinct players enter the short ones by their odds, or evenly."""
+        rows, weights = _portion(self.short, share), self.players.ids.lengths
+        if odds is None:
+            few = short(rng, len(self.players.first), rows, self.length)
+        else:
+            few = favoured(rng, odds, rows, self.length)
+        shares = mixed_shares(_portion(self.subsets, share))
+        return Ragged.concat([self.players.of_groups(few), portions(rng, shares, weights)])
+
+    def next(
+        self, rng: np.random.Generator, odds: FloatArray | None, asked: int, left: int
+    ) -> Ragged:
+        """The next round after so many rows, of which `left` more may be asked."""
+        share = max(NEXT, GROWTH * asked / max(1, self.short + self.subsets))
+        rows = self.draw(rng, share, odds)
+        return rows.take(np.sort(rng.permutation(len(rows))[:left]))
+
+
+def _portion(size: int, share: float) -> int:
+    return int(np.ceil(size * share))

@@ -1,0 +1,89 @@
+"""A fitted SLALOM and what follows from it: predictions, scores and their errors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from piste.explanation import FitReport, FloatArray
+from piste.formula import Formula
+from piste.methods.sampling import counted
+from piste.ragged import Ragged
+from piste.surrogates.lengths import LengthScale
+from piste.surrogates.local import LocalEffects
+from piste.surrogates.posterior import Posterior, score_errors
+from piste.surrogates.slalom import SlalomModel, slalom_scores
+from piste.text.players import Players
+
+
+@dataclass(frozen=True)
+class Fit:
+    """SLALOM with its level and scale by length, as fitted to one text's answers."""
+
+    players: Players
+    model: SlalomModel
+    report: FitReport
+    posterior: Posterior | None
+    lengths: LengthScale
+
+    def predict(self, rows: Ragged) -> FloatArray:
+        """The margins of rows of players [rows]."""
+        scores = self.model.predict(counted(rows, self.players))[:, 0]
+        return self.lengths.apply(rows.lengths, scores)
+
+    def change(self, rows: Ragged) -> FloatArray:
+        """How much less than the whole text these rows score [rows]."""
+        return np.asarray(self.predict(self.players.whole)[0] - self.predict(rows))
+
+    def frame_share(self) -> float | None:
+        """The special tokens' share of the attention, for the whole text."""
+        if self.model.frame is None:
+            return None
+        counts = counted(self.players.whole, self.players).toarray()[0]
+        return self.model.attention(counts)[1]
+
+    def scores(self, local: LocalEffects | None, rng: np.random.Generator) -> dict[str, FloatArray]:
+        """Every score of every player; removals as the whole text's length scales them."""
+        found = slalom_scores(self.model, self.players.groups, rng)
+        found["removal"] = found["removal"] * self._removal_scale(local)
+        if local is not None:
+            found["removal"] = found["removal"] + local.effects
+        return found
+
+    def errors(
+        self, local: LocalEffects | None, rng: np.random.Generator, gamma: float
+    ) -> dict[str, FloatArray]:
+        """Standard errors of the scores; none where the fit has no posterior."""
+        if self.posterior is None:
+            return {}
+        found = score_errors(self.posterior, self.players.groups, rng, gamma)
+        found["removal"] = found["removal"] * self._removal_scale(local)
+        if local is not None:
+            found["removal"] = np.hypot(found["removal"], local.errors)
+        return found
+
+    def _removal_scale(self, local: LocalEffects | None) -> float:
+        _, scale = self.lengths.at(self.players.whole.lengths)
+        return float(scale[0]) * (1.0 if local is None else local.scale)
+
+    def formula(self, local: LocalEffects | None) -> Formula:
+        """The fit by itself, for predictions without the model."""
+        groups, frame = self.players.groups, self.model.frame
+        return Formula(
+            values=self.model.values[groups, 0],
+            importances=self.model.importances[groups],
+            frame=None if frame is None else (float(frame.value[0]), frame.importance),
+            lengths=np.exp(self.lengths.knots),
+            level=self.lengths.level,
+            scale=self.lengths.scale,
+            removal_scale=1.0 if local is None else local.scale,
+            removal_effects=None if local is None else local.effects,
+        )
+
+
+def removed(rows: Ragged, count: int) -> FloatArray:
+    """1 where a player is missing from the row [rows, players]."""
+    missing = np.ones((len(rows), count))
+    missing[np.repeat(np.arange(len(rows)), rows.lengths), rows.values] = 0.0
+    return missing

@@ -1,0 +1,33 @@
+"""The few dense solves of the fits, straight from LAPACK.
+
+A fit makes hundreds of them on matrices of about a hundred rows, where the checks around scipy's
+own functions take longer than the algebra.
+"""
+
+import numpy as np
+from scipy.linalg import lapack
+
+from piste.explanation import FloatArray
+
+LIFTS = (0.0, 1e-14, 1e-11, 1e-8, 1e-5)  # of the mean diagonal
+
+
+def root(matrix: FloatArray) -> FloatArray:
+    """The lower Cholesky factor; rounding that made the matrix indefinite is lifted away."""
+    size = float(np.trace(matrix)) / len(matrix)
+    for lift in LIFTS:
+        lifted = matrix + lift * size * np.eye(len(matrix)) if lift else matrix
+        factor, failed = lapack.dpotrf(lifted, lower=1, clean=1)
+        if not failed:
+            return np.asarray(factor)
+    raise np.linalg.LinAlgError("a matrix of the fit is not positive definite")
+
+
+def solve(factor: FloatArray, right: FloatArray) -> FloatArray:
+    """(root root')^-1 right."""
+    return np.asarray(lapack.dpotrs(factor, right, lower=1)[0])
+
+
+def solve_lower(factor: FloatArray, right: FloatArray, *, transposed: bool = False) -> FloatArray:
+    """root^-1 right, or root'^-1 right."""
+    return np.asarray(lapack.dtrtrs(factor, right, lower=1, trans=int(transposed))[0])

@@ -1,0 +1,74 @@
+"""One SLALOM for short and for long: the same scores, with a level and a scale by length.
+
+F is affine-equivariant: level + scale * F is again a SLALOM with the same importances. Real models
+answer long sequences further from zero than a weighted mean of short ones would have it, until
+they saturate. So the level and the scale may differ with the length, linearly in its logarithm
+between a few knots. At the length of the short sequences they are 0 and 1: there the values mean
+log-odds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from piste.explanation import FloatArray
+from piste.ragged import IntArray
+
+SHARES = (0.2, 0.5)  # of the text's players: where the knots stand
+LEAST_SCALE = 0.05  # a longer text never turns the scores round
+
+
+@dataclass(frozen=True)
+class LengthScale:
+    """level(n) and scale(n) at sequences of n players; beyond the last knot they stay."""
+
+    knots: FloatArray  # log lengths, rising; the first is the short sequences'
+    level: FloatArray  # [knots]
+    scale: FloatArray  # [knots]
+
+    @classmethod
+    def plain(cls, short: int, players: int) -> LengthScale:
+        """No change at any length; knots where the text is long enough to tell them apart."""
+        lengths = [short, *(share * players for share in SHARES if share * players > 2 * short)]
+        knots = np.log(np.array(lengths, dtype=np.float64))
+        return cls(knots, np.zeros(len(knots)), np.ones(len(knots)))
+
+    def at(self, lengths: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Level and scale of sequences of these lengths."""
+        where = np.log(np.maximum(lengths, 1))
+        return np.interp(where, self.knots, self.level), np.interp(where, self.knots, self.scale)
+
+    def apply(self, lengths: IntArray, scores: FloatArray) -> FloatArray:
+        """Margins [rows] for SLALOM's scores of sequences of these lengths."""
+        level, scale = self.at(lengths)
+        return np.asarray(level + scale * scores)
+
+    def undo(self, lengths: IntArray, margins: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The scores [rows] for SLALOM to fit, and weights that make its errors the margins'."""
+        level, scale = self.at(lengths)
+        return (margins - level) / scale, scale
+
+    def refitted(self, lengths: IntArray, scores: FloatArray, margins: FloatArray) -> LengthScale:
+        """Level and scale for these answers: least squares, with a pull towards no change."""
+        others = len(self.knots) - 1
+        if others == 0:
+            return self
+        hats = self._hats(lengths)
+        columns = np.hstack([hats[:, 1:], hats[:, 1:] * scores[:, None]])
+        rest = margins - scores  # what "no change" leaves
+        noise = float(np.mean(rest**2))
+        gram = columns.T @ columns + noise * np.eye(2 * others)
+        change = np.linalg.solve(
+            gram + 1e-12 * np.trace(gram) * np.eye(2 * others), columns.T @ rest
+        )
+        level = np.append(0.0, change[:others])
+        scale = np.append(1.0, np.maximum(1 + change[others:], LEAST_SCALE))
+        return LengthScale(self.knots, level, scale)
+
+    def _hats(self, lengths: IntArray) -> FloatArray:
+        """How much each knot counts at each length [rows, knots]."""
+        where = np.log(np.maximum(lengths, 1))
+        corners = np.eye(len(self.knots))
+        return np.array([np.interp(where, self.knots, corner) for corner in corners]).T
