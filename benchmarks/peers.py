@@ -62,7 +62,7 @@ def main() -> None:
             peers=environments.peer_versions(pythons["peers"]),
             steps=QUICK_STEPS if options.quick else STEPS,
             sections=sections,
-            extras=_extras(minilm, options.quick),
+            extras=_extras(minilm, hat, options.quick),
         ),
         page,
     )
@@ -77,8 +77,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--data", type=Path, help="hat.jsonl.gz, or the folder above yelp_hat")
     parser.add_argument("--train", type=Path, help="yelp/train.jsonl.gz, if there is no MiniLM yet")
     parser.add_argument("--out", type=Path, default=HERE / "results", help="for what each run says")
-    parser.add_argument("--minutes", type=float, default=36, help="for all explainers together")
-    parser.add_argument("--texts", type=int, default=15, help="the most reviews")
+    parser.add_argument("--minutes", type=float, default=28, help="for all explainers together")
+    parser.add_argument("--texts", type=int, default=30, help="the most reviews")
     return parser.parse_args()
 
 
@@ -209,12 +209,16 @@ def _figures(lines: list[dict], judges: dict[str, Judge]) -> dict[str, dict[str,
     }
 
 
-def _extras(minilm: Path, quick: bool) -> dict[str, str]:
-    """What the other two benchmarks print."""
+def _extras(minilm: Path, hat: Path, quick: bool) -> dict[str, str]:
+    """What the other benchmarks print."""
     less = ["--repeat", "1"] if quick else []
     rows = ["--rows", "1000", "--players", "50"] if quick else []
     throughput = partial(_printed, "throughput.py", *less)
+    agreement = partial(_printed, "agreement.py", "--data", str(hat))
+    few = ["--texts", "2"] if quick else []
     return {
+        "Agreement with the MiniLM": agreement("--model", str(minilm), *few),
+        "Agreement with the embedded model": agreement(*few),
         "Tokens a second, MiniLM": throughput("--model", str(minilm)),
         "Tokens a second, embedded model": throughput(),
         "Seconds of a fit": _printed("fit.py", *less, *rows),

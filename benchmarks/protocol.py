@@ -19,13 +19,14 @@ from functools import cached_property
 import numpy as np
 from scipy.special import expit
 
+from piste.formula import Formula
 from piste.models.protocol import Classifier
 from piste.models.query import Query
 from piste.models.target import margins
 from piste.ragged import Ragged
 from piste.text.players import Players, split
 
-STEPS = 50  # points of a curve at most, evenly spaced
+STEPS = 25  # points of a curve at most, evenly spaced
 DRAWS = 60  # random removals of each text
 MOST_REMOVED = 5  # words
 
@@ -133,9 +134,19 @@ def predicted_changes(line: dict, words: Players, removed: np.ndarray) -> np.nda
     Here is the place for a better prediction of any contender: it writes what it knows into its
     line, and this function reads it.
     """
+    if line.get("formula") is not None:
+        return _formula_changes(line["formula"], line["scores"], words, removed)
     if "slalom" in line:
         return _slalom_changes(line["slalom"], words, removed)
     return removed @ project(line.get("removal", line["scores"]), words)
+
+
+def _formula_changes(data: dict, spans: list, words: Players, removed: np.ndarray) -> np.ndarray:
+    """By piste's own formula; its players are the spans."""
+    arrays = {name: np.array(v) for name, v in data.items() if isinstance(v, list)}
+    formula = Formula(**(data | arrays))
+    owner = overlaps(spans, words).argmax(axis=0)  # of each player
+    return np.array([formula.change(np.flatnonzero(row[owner]).tolist()) for row in removed])
 
 
 def _slalom_changes(tokens: list, words: Players, removed: np.ndarray) -> np.ndarray:

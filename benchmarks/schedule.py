@@ -40,7 +40,7 @@ class Run:
         return size + (["--budget", str(self.budget)] if self.budget else [])
 
 
-FIRST = Run("piste", 60)  # everybody is compared with it, and its cost is the equal budget
+FIRST = Run("piste", 90)  # everybody is compared with it, and its cost is the equal budget
 
 
 def full(budget: int, minutes: float) -> list[Run]:
@@ -104,7 +104,8 @@ def scaled(runs: Sequence[Run], minutes: float) -> list[tuple[Run, float]]:
 
 def _ours(budget: int) -> list[Run]:
     smaller = [Run("piste", 40, budget=part) for part in (budget // 4, budget // 2)]
-    return [Run("piste-token", 60), Run("piste-torch", 90), Run("piste-ana", 30), *smaller]
+    others = [Run("piste-token", 60), Run("piste-torch", 90), Run("piste-text", 150)]
+    return [*others, Run("piste-ana", 30), *smaller]
 
 
 # shap's Kernel needs more samples than words once it may score them all: at an equal budget it

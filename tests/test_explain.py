@@ -38,7 +38,9 @@ def test_a_noisy_planted_slalom_is_recovered(seed):
     noise = 0.05 * np.std(list(planted.values.values()))
     classifier = piste.from_function(planted.noisy(noise))
     explanation = piste.explain(planted.text, classifier, target="positive")
-    assert min(correlations(planted, explanation)) > 0.98
+    assert min(correlations(planted, explanation)) > 0.97
+    closer = piste.explain(planted.text, classifier, target="positive", tolerance=0.03)
+    assert min(correlations(planted, closer)) > 0.98
 
 
 def test_slalom_ana_is_exact_and_counts_its_calls():

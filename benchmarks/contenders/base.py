@@ -14,11 +14,12 @@ Span = tuple[int, int, float]  # characters from, to, score towards the target c
 
 @dataclass
 class Answer:
-    """One explanation. `scores` rank; `removal` or `slalom` say what a removal would change."""
+    """One explanation. `scores` rank; the others say what a removal would change, if they can."""
 
     scores: list[Span]
     removal: list[Span] | None = None  # None: the scores themselves add up
     slalom: list[tuple[int, int, float, float]] | None = None  # value and importance of a token
+    formula: dict[str, Any] | None = None  # piste's, for the players of `scores`
     tokens: int | None = None  # for explainers with a meter of their own
     sequences: int | None = None
 

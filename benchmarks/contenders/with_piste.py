@@ -9,7 +9,7 @@ from contenders.base import Answer, spans_of
 @dataclass
 class Piste:
     classifier: object
-    method: str
+    method: object
     unit: str
 
     def explain(self, text: str, target: int, samples: int | None) -> Answer:
@@ -20,6 +20,7 @@ class Piste:
         return Answer(
             scores=spans_of(places, found.scores[found.primary]),
             removal=spans_of(places, found.scores["removal"]),
+            formula=found.to_dict()["formula"],
             tokens=found.cost.tokens,
             sequences=found.cost.forwards,
         )
@@ -36,6 +37,11 @@ class Piste:
 
 
 def make(
-    folder: str, method: str = "slalom", unit: str = "word", backend: str = "auto"
+    folder: str,
+    method: str = "slalom",
+    unit: str = "word",
+    backend: str = "auto",
+    focus: str | None = None,
 ) -> tuple[Piste, None]:
-    return Piste(piste.load(folder, backend=backend), method, unit), None
+    chosen = method if focus is None else piste.Slalom(focus=focus)
+    return Piste(piste.load(folder, backend=backend), chosen, unit), None

@@ -1,5 +1,6 @@
 """The whole flow: text -> players -> design -> query -> fit -> Explanation."""
 
+import functools
 import platform
 from importlib.metadata import PackageNotFoundError, version
 
@@ -76,7 +77,7 @@ def explain(
         tolerance=tolerance,
         model=classifier.name,
         backend=classifier.backend,
-        versions=_versions(),
+        versions=dict(_versions()),
         fidelity=found.fidelity,
         fit=found.fit,
         surrogate_score=found.surrogate_score,
@@ -111,6 +112,7 @@ def _unused(tolerance: float | None, stopped: Stopped | None, method: str) -> tu
     return (f"The tolerance had no effect: {method} did not sample in rounds here.",)
 
 
+@functools.cache
 def _versions() -> dict[str, str]:
     found = {"python": platform.python_version()}
     for package in REPORTED:

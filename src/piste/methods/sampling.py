@@ -20,7 +20,7 @@ from piste.text.players import Players
 LEAST_BUDGET = 10  # below this there is nothing to fit
 MOST_PLAYERS = 2000  # the fit's matrices have that many rows and columns
 LEAST_CHECKED = 5  # fresh short sequences; where there are fewer, some are kept from the fit
-FIRST, NEXT = 1 / 3, 1 / 6  # of the sequences that come in rounds: the first round, each other
+ROUND = 1 / 3  # of the sequences that come in rounds: each asks so many
 GROWTH = 0.2  # a round is at least so large a part of all that was asked: long runs refit less
 
 
@@ -124,7 +124,7 @@ class Rounds:
         self, rng: np.random.Generator, odds: FloatArray | None, asked: int, left: int
     ) -> Ragged:
         """The next round after so many rows, of which `left` more may be asked."""
-        share = max(NEXT, GROWTH * asked / max(1, self.short + self.subsets))
+        share = max(ROUND, GROWTH * asked / max(1, self.short + self.subsets))
         rows = self.draw(rng, share, odds)
         return rows.take(np.sort(rng.permutation(len(rows))[:left]))
 

@@ -12,7 +12,7 @@ from piste.design import apart, deletions, portions, removals, short, singles
 from piste.errors import SettingError, choices, whole_number
 from piste.explanation import Fidelity, FloatArray, Stopped, Target
 from piste.methods.base import Attribution, agreement, ask
-from piste.methods.sampling import FIRST, Rounds, Samples, check_size, set_apart, within
+from piste.methods.sampling import ROUND, Rounds, Samples, check_size, set_apart, within
 from piste.methods.slalom_fit import Fit, removed
 from piste.methods.stability import Standing
 from piste.models.query import Query
@@ -120,7 +120,7 @@ class Slalom:
         """The first sequences to fit, and fresh ones by kind to check the fit with."""
         distinct, count = len(players.first), len(players)
         alone = np.sort(rng.permutation(distinct)[: sizes["singles"]])
-        share = FIRST if self._in_rounds else 1.0
+        share = ROUND if self._in_rounds else 1.0
         fitted = [
             players.of_groups(singles(distinct).take(alone)),
             self._rounds(players, sizes).draw(rng, share),

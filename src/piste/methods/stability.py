@@ -14,7 +14,7 @@ from piste.surrogates.slalom import SlalomModel, lin
 
 TOP = 10  # the players that a reader looks at
 TOLERANCE = 0.05  # where none is given
-CONTESTED, ERRORS, EVENLY = 0.6, 0.2, 0.2  # what the odds of the next round are made of
+CONTESTED, ERRORS, EVENLY = 0.35, 0.15, 0.5  # what the odds of the next round are made of
 
 
 @dataclass(frozen=True)
