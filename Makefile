@@ -25,9 +25,10 @@ lint: $(VENV)/.tested
 types: $(VENV)/.tested
 	$(BIN)/mypy
 
+# Against the peers: make bench DATA=folder (with yelp_hat/ and yelp/), QUICK=--quick for a short one.
+DATA  ?= data
 bench: $(VENV)/.tested
-	$(BIN)/python benchmarks/fit.py
-	$(BIN)/python benchmarks/throughput.py
+	$(BIN)/python benchmarks/peers.py --data $(DATA) $(QUICK)
 
 docs: $(VENV)/.documented
 	$(BIN)/mkdocs build --strict

@@ -39,6 +39,18 @@ def test_the_papers_sgd_gets_there_too():
     assert explanation.settings["fit"] == "sgd"
 
 
+@pytest.mark.parametrize(("variant", "least"), [("eff", 0.9), ("fidel", 0.99)])
+def test_the_papers_settings_by_name(variant, least):
+    planted = PlantedSlalom(10)
+    method = piste.Slalom.paper(variant)
+    found = piste.explain(planted.text, piste.from_function(planted), method, target="positive")
+    assert min(correlations(planted, found)) > least
+    assert not method.frame
+    assert found.stopped is None
+    with pytest.raises(SettingError):
+        piste.Slalom.paper("best")
+
+
 def test_gamma_is_the_sum_of_the_importances():
     explanation = explain(PlantedSlalom(8), gamma=1.0)
     assert explanation.scores["importance"].sum() == pytest.approx(1.0)

@@ -69,6 +69,21 @@ class Slalom:
         if not abs(self.gamma) <= 100:
             raise SettingError(f"gamma is {self.gamma!r}.", "Give a number from -100 to 100.")
 
+    @classmethod
+    def paper(cls, variant: Literal["eff", "fidel"] = "eff") -> Slalom:
+        """The settings of the paper: no frame player, one kind of sequence, no rounds.
+
+        "eff": 5,000 sequences of three tokens, fitted by SGD. "fidel": 1,000 copies of the text
+        without one to five of its tokens (fitted by Gauss-Newton; the paper alternates least
+        squares).
+        """
+        if variant not in ("eff", "fidel"):
+            raise choices("variant", variant, ("eff", "fidel"))
+        plain = cls(singles=False, subsets=0, frame=False, by_length=False, samples=0, deletions=1)
+        if variant == "fidel":
+            return replace(plain, deletions=1000)
+        return replace(plain, samples=5000, deletions=0, fit="sgd")
+
     def explain(
         self, query: Query, players: Players, target: Target, rng: np.random.Generator
     ) -> Attribution:
