@@ -1,0 +1,201 @@
+"""What each explanation of the single-layer model is, in closed form (arXiv 2402.03485).
+
+Throughout, u_t = W_l v_t is the effect of position t, f = mean over heads of sum_t alpha_t u_t,
+and a word's weight before normalisation is g_t = exp(q . k_t / sqrt(d_att)); h_t and u_ht are the
+same for [UNK] at that place. The query comes from [CLS], so removing words never changes it.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from piste.explanation import FloatArray
+from piste.ragged import IntArray
+from piste.theory.lime_sampling import Removal, size_weights
+from piste.theory.single_layer import UNK, SingleLayer
+
+Means = tuple[FloatArray, float]  # of `kept_means`
+
+
+def gradient(module: SingleLayer, ids: IntArray) -> FloatArray:
+    """df/de_t of a text at every position of the window [window, width].
+
+    With q, k_t, v_t, alpha of each head, for t other than [CLS] (section 4), the head mean of
+
+        alpha_t W_v^T W_l^T + alpha_t / sqrt(d_att) W_l (v_t - sum_s alpha_s v_s) W_k^T q
+
+    The paper leaves out [CLS], which is also the query. There q moves every score, and
+    sum_s alpha_s / sqrt(d_att) W_l (v_s - sum_r alpha_r v_r) W_q^T k_s is added.
+    """
+    w_q, w_k, w_v = (_array(matrix) for matrix in (module.query, module.key, module.value))
+    w_l, embedded = _array(module.last), embed(module, ids)
+    q = w_q @ embedded[0]  # [heads, key_width]
+    k = np.einsum("kae,te->kta", w_k, embedded)
+    v = np.einsum("koe,te->kto", w_v, embedded)
+    alpha = _softmax(np.einsum("ka,kta->kt", q, k) / math.sqrt(module.shape.key_width))
+    effect = np.einsum("ko,kto->kt", w_l, v)
+    mean = (alpha * effect).sum(axis=1, keepdims=True)
+    pull = alpha * (effect - mean) / math.sqrt(module.shape.key_width)  # df/d(q . k_t), a head's
+    heads = np.einsum("kt,ko,koe->kte", alpha, w_l, w_v)
+    heads += np.einsum("kt,ka,kae->kte", pull, q, w_k)
+    heads[:, 0] += np.einsum("kt,kta,kae->ke", pull, k, w_q)
+    return np.asarray(heads.mean(axis=0))
+
+
+def attention(module: SingleLayer, ids: IntArray) -> FloatArray:
+    """alpha of each head [heads, window]; W_l has no part in it."""
+    scores = module.scores(torch.from_numpy(embed(module, ids))[None].to(module.last.dtype))[0]
+    return _softmax(_array(scores))
+
+
+def alpha_avg(module: SingleLayer, ids: IntArray) -> FloatArray:
+    """The mean attention over heads [window]: never negative."""
+    return np.asarray(attention(module, ids).mean(axis=0))
+
+
+def alpha_max(module: SingleLayer, ids: IntArray) -> FloatArray:
+    """The largest attention over heads [window]: never negative."""
+    return np.asarray(attention(module, ids).max(axis=0))
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A text and the same text all removed, as the reading layer sees them [heads, window]."""
+
+    weight: FloatArray  # g
+    effect: FloatArray  # u
+    removed_weight: FloatArray  # h
+    removed_effect: FloatArray  # u_h
+    owner: IntArray  # the word at each position [window]; -1 where none can be removed
+    words: int
+
+    def per_word(self, positions: FloatArray) -> FloatArray:
+        """Numbers of positions [..., window], summed for each word [..., words]."""
+        place = (self.owner[:, None] == np.arange(self.words)).astype(np.float64)
+        return np.asarray(positions @ place)
+
+
+def read_text(module: SingleLayer, ids: IntArray) -> Reading:
+    """The `Reading` of a text [length], [CLS] first."""
+    whole = torch.from_numpy(embed(module, ids))[None].to(module.last.dtype)
+    gone = torch.from_numpy(embed(module, removed(ids)))[None].to(module.last.dtype)
+    return read_states(module, whole, gone, ids)
+
+
+def read_states(module: SingleLayer, whole: Tensor, gone: Tensor, ids: IntArray) -> Reading:
+    """The `Reading` of hidden states [1, window, width] of the text and of the all-[UNK] text."""
+    under_query = gone.clone()
+    under_query[:, 0] = whole[:, 0]  # the query of the original text asks both
+    scores = _array(module.scores(whole)[0]), _array(module.scores(under_query)[0])
+    top = np.maximum(scores[0].max(axis=1), scores[1].max(axis=1))[:, None]
+    owner = Removal(module, ids).owner
+    padding = np.full(module.shape.window - len(ids), -1)
+    return Reading(
+        weight=np.exp(scores[0] - top),
+        effect=_array(module.effects(whole)[0]),
+        removed_weight=np.exp(scores[1] - top),
+        removed_effect=_array(module.effects(gone)[0]),
+        owner=np.concatenate([owner, padding]),
+        words=int(owner.max()) + 1,
+    )
+
+
+def three_halves(reading: Reading) -> FloatArray:
+    """The paper's approximation of LIME [words] (section 5), large samples and bandwidth:
+
+    beta_j = 3/2 mean over heads of sum over t with word j of W_l (alpha_t v_t - alpha_ht v_ht),
+    alpha_h being the attention over the text with every word removed.
+    """
+    alpha = reading.weight / reading.weight.sum(axis=1, keepdims=True)
+    gone = reading.removed_weight / reading.removed_weight.sum(axis=1, keepdims=True)
+    change = alpha * reading.effect - gone * reading.removed_effect
+    return 1.5 * reading.per_word(change.mean(axis=0))
+
+
+def lime_large_text(means: Means) -> FloatArray:
+    """The paper's general form [words]: beta_j = 3 E[f | j kept] - (3 / d) sum_k E[f | k kept].
+
+    Exact for d without end. At any d the exact coefficients (`lime_limit`) are (d - 1) / (d + 1)
+    times these, plus 6 / (d + 1) (mean over k of E[f | k kept] - E f) for every word: the order is
+    the same, but these sum to 0 and the exact ones do not.
+    """
+    by_size, _ = means
+    words = by_size.shape[1]
+    odds = (words - np.arange(1, words + 1)) / words  # of being kept, given the size
+    kept = odds @ by_size / odds.sum()
+    return np.asarray(3 * kept - 3 * kept.mean())
+
+
+def lime_limit(means: Means, bandwidth: float = math.inf) -> FloatArray:
+    """LIME's coefficients [words] for endless samples, exactly, at any bandwidth and d > 1.
+
+    All words being alike to the sampler, the covariance of (z_1 ... z_d) is a I + b 11^T with
+    a = E z_j - E z_j z_k and b = E z_j z_k - (E z_j)^2, so with c_j = Cov(z_j, f)
+
+        beta_j = (c_j - b / (a + d b) sum_k c_k) / a.
+    """
+    by_size, empty = means
+    words = by_size.shape[1]
+    kept = words - np.arange(1, words + 1)
+    odds = size_weights(kept / words, bandwidth)
+    odds /= odds.sum()  # of each size
+    one = odds @ (kept / words)
+    two = odds @ (kept * (kept - 1) / (words * max(words - 1, 1)))
+    # E[f | s] is the mean over j of E[f | s, j kept]: every kept word is equally likely.
+    mean = odds @ np.append(by_size[:-1].mean(axis=1), empty)
+    covariance = (odds * kept / words) @ by_size - one * mean
+    a, b = one - two, two - one**2
+    return np.asarray((covariance - b / (a + words * b) * covariance.sum()) / a)
+
+
+def mean_field(reading: Reading) -> Means:
+    """E[f | s removed, j kept] of the single layer, in closed form; for `lime_limit`.
+
+    Given s and that j is kept, each other word is kept with odds p = (d - s - 1) / (d - 1). A sum
+    over positions is close to its mean when no word holds much of the attention, so in each head
+
+        E[f | s, j] ~ E[sum of weight times effect | s, j] / E[sum of weight | s, j].
+    """
+    words = reading.words
+    odds = (words - np.arange(1, words + 1) - 1) / max(words - 1, 1)  # p of each size
+    top = _kept_sums(reading, odds, reading.weight * reading.effect,
+                     reading.removed_weight * reading.removed_effect)  # fmt: skip
+    bottom = _kept_sums(reading, odds, reading.weight, reading.removed_weight)
+    by_size = (top / bottom).mean(axis=0)
+    by_size[-1] = 0.0  # nothing is kept there
+    gone = reading.removed_weight / reading.removed_weight.sum(axis=1, keepdims=True)
+    return by_size, float((gone * reading.removed_effect).sum(axis=1).mean())
+
+
+def _kept_sums(
+    reading: Reading, odds: FloatArray, kept: FloatArray, gone: FloatArray
+) -> FloatArray:
+    """The expected sum over positions, given s and that j is kept [heads, sizes, words]."""
+    fixed = gone[:, reading.owner < 0].sum(axis=1)[:, None, None]
+    word_kept, word_gone = reading.per_word(kept)[:, None], reading.per_word(gone)[:, None]
+    share = odds[None, :, None]
+    expected = share * word_kept + (1 - share) * word_gone  # [heads, sizes, words]
+    return np.asarray(fixed + expected.sum(axis=2, keepdims=True) - expected + word_kept)
+
+
+def embed(module: SingleLayer, ids: IntArray) -> FloatArray:
+    """e_t of a text [length], padded: [window, width]."""
+    rows = torch.from_numpy(np.ascontiguousarray(ids))[None].to(module.positions.device)
+    return _array(module.embed(module.pad(rows))[0])
+
+
+def removed(ids: IntArray) -> IntArray:
+    """The text with every word replaced by [UNK], behind [CLS]."""
+    return np.where(np.arange(len(ids)) == 0, ids, UNK)
+
+
+def _softmax(scores: FloatArray) -> FloatArray:
+    weight = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return np.asarray(weight / weight.sum(axis=-1, keepdims=True))
+
+
+def _array(tensor: Tensor) -> FloatArray:
+    return np.asarray(tensor.detach().cpu().numpy(), dtype=np.float64)

@@ -1,0 +1,168 @@
+"""The single-layer model as a classifier that piste can ask: trained, saved, loaded."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import safetensors
+import torch
+from safetensors.torch import load_file, save
+from torch import Tensor
+
+from piste.errors import FileError, SettingError
+from piste.explanation import FloatArray
+from piste.files import write_atomic
+from piste.models.protocol import Outputs
+from piste.ragged import IntArray
+from piste.text.encoding import Encoding, Frame
+from piste.theory.single_layer import CLS, PAPER, UNK, Shape, SingleLayer
+from piste.theory.words import Words
+
+FRAME = Frame(prefix=(CLS,))
+ROWS = 256  # sequences at once: each is as long as the window
+
+
+@dataclass(frozen=True, repr=False)
+class SingleLayerClassifier:
+    """`SingleLayer` behind piste's door. Padding to the window happens inside `logits`."""
+
+    module: SingleLayer
+    words: Words
+    name: str = "single-layer attention"
+    labels: tuple[str, str] = ("negative", "positive")
+    outputs: Outputs = "classes"
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: {', '.join(self.labels)}; {self.backend}>"
+
+    @property
+    def backend(self) -> str:
+        return f"torch {torch.__version__} on {self.module.positions.device}"
+
+    def encode(self, text: str) -> Encoding:
+        ids, spans = self.words.encode(text)
+        used = self.module.shape.window - FRAME.size
+        kept = tuple(ids[:used])
+        return Encoding(text, kept, tuple(spans[:used]), kept, FRAME, _notes(ids, used))
+
+    def logits(self, ids: IntArray) -> FloatArray:
+        """Two columns, 0 and f: their difference is the log-odds f."""
+        with torch.inference_mode():
+            parts = [self.module(part) for part in torch.split(self._tensor(ids), ROWS)]
+        margins = _numpy(torch.cat(parts))
+        return np.stack([np.zeros_like(margins), margins], axis=1)
+
+    def show(self, ids: IntArray) -> str:
+        return " ".join(self.words.known[number] for number in ids.tolist())
+
+    def _tensor(self, ids: IntArray) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(ids)).to(self.module.positions.device)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """One safetensors file that holds weights, sizes and words."""
+        facts = {
+            "shape": json.dumps(dataclasses.asdict(self.module.shape)),
+            "words": json.dumps(self.words.known),
+            "about": json.dumps([self.name, *self.labels]),
+        }
+        tensors = {name: value.contiguous() for name, value in self.module.state_dict().items()}
+        return write_atomic(path, save(tensors, metadata=facts))
+
+
+def load_single_layer(path: str | os.PathLike[str]) -> SingleLayerClassifier:
+    """What `SingleLayerClassifier.save` wrote."""
+    try:
+        with safetensors.safe_open(path, framework="pt") as stream:
+            facts = {key: json.loads(value) for key, value in stream.metadata().items()}
+        words, (name, *labels) = Words(tuple(facts["words"])), facts["about"]
+        state = load_file(path)
+        module = SingleLayer(len(words), Shape(**facts["shape"])).to(state["last"].dtype)
+        module.load_state_dict(state)
+    except Exception as error:  # a damaged file fails in a way of its own in every reader
+        raise FileError(
+            f"Cannot read {os.fspath(path)!r} as a single-layer classifier: {error}.",
+            "Give a file that SingleLayerClassifier.save wrote.",
+        ) from error
+    return SingleLayerClassifier(module.eval(), words, name, (labels[0], labels[1]))
+
+
+def train(
+    texts: Sequence[str],
+    labels: Sequence[int],
+    *,
+    shape: Shape = PAPER,
+    epochs: int = 10,
+    rate: float = 1e-4,
+    batch: int = 16,
+    most_words: int = 20_000,
+    seed: int = 0,
+) -> SingleLayerClassifier:
+    """A classifier trained on texts and their labels (0 or 1), with AdamW; the paper's defaults."""
+    _check_training(texts, labels)
+    words = Words.learn(texts, most_words)
+    with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay as they were
+        torch.manual_seed(seed)
+        classifier = SingleLayerClassifier(SingleLayer(len(words), shape), words)
+        truth = torch.tensor(labels, dtype=torch.get_default_dtype())
+        fit(classifier.module, padded(classifier, texts), truth, epochs, rate, batch)
+    return classifier
+
+
+def padded(classifier: SingleLayerClassifier, texts: Sequence[str]) -> Tensor:
+    """Texts as ids [texts, window], [CLS] first."""
+    window = classifier.module.shape.window
+    rows = torch.full((len(texts), window), UNK)
+    rows[:, 0] = CLS
+    for row, text in zip(rows, texts, strict=True):
+        ids = torch.tensor(classifier.encode(text).ids, dtype=torch.long)
+        row[1 : 1 + len(ids)] = ids
+    return rows
+
+
+def fit(
+    module: torch.nn.Module, ids: Tensor, truth: Tensor, epochs: int, rate: float, batch: int
+) -> None:
+    """Minimise the logistic loss of the module's log-odds [rows] against truth 0 or 1 [rows]."""
+    optimizer = torch.optim.AdamW(module.parameters(), lr=rate)
+    module.train()
+    for _ in range(epochs):
+        for rows in torch.split(torch.randperm(len(ids)), batch):
+            optimizer.zero_grad()
+            loss = torch.nn.functional.binary_cross_entropy_with_logits(
+                module(ids[rows]), truth[rows]
+            )
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+    module.eval()
+
+
+def _check_training(texts: Sequence[str], labels: Sequence[int]) -> None:
+    if isinstance(texts, str) or len(texts) != len(labels) or set(labels) != {0, 1}:
+        raise SettingError(
+            f"Cannot train on {len(texts)} texts with {len(labels)} labels"
+            f" of the kinds {sorted(set(labels))[:5]}.",
+            "Give a list of texts, and for each the label 0 or 1; both must occur.",
+        )
+
+
+def _notes(ids: Sequence[int], used: int) -> tuple[str, ...]:
+    notes = []
+    if len(ids) > used:
+        notes.append(f"The text has {len(ids):,} words; the model reads the first {used:,} only.")
+    unknown = ids[:used].count(UNK)
+    if unknown:
+        notes.append(
+            f"{unknown:,} of {min(len(ids), used):,} words are unknown to the model: it reads each"
+            " as [UNK], and cannot tell them apart."
+        )
+    return tuple(notes)
+
+
+def _numpy(tensor: Tensor) -> FloatArray:
+    return np.asarray(tensor.detach().cpu().numpy(), dtype=np.float64)

@@ -1,0 +1,139 @@
+"""Each closed form against autograd or against the definition, by brute force."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from piste.theory import closed_forms, lime_sampling
+from piste.theory.single_layer import PAPER, Shape, SingleLayer
+from tests.theory.small import SHAPE, random_layer, some_ids
+
+WINDOW_FULL = Shape(width=32, key_width=16, value_width=8, heads=3, window=9)
+
+
+def autograd(module: SingleLayer, ids: np.ndarray) -> np.ndarray:
+    embedded = torch.from_numpy(closed_forms.embed(module, ids))[None].requires_grad_()
+    module.read(embedded).sum().backward()
+    return embedded.grad[0].numpy()
+
+
+@pytest.mark.parametrize("shape", [SHAPE, WINDOW_FULL, PAPER])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_gradient_is_autograd_s_at_every_position(shape, seed):
+    module, ids = random_layer(seed, shape), some_ids(8, seed)
+    expected = autograd(module, ids)
+    found = closed_forms.gradient(module, ids)
+    assert np.abs(found - expected).max() <= 1e-12
+    assert np.abs(expected[0]).max() > 1e-6  # [CLS] has a gradient, and is covered
+
+
+class DeafQuery(SingleLayer):
+    """The same model, but no gradient flows back through the query."""
+
+    def scores(self, embedded: torch.Tensor) -> torch.Tensor:
+        first = torch.zeros_like(embedded)
+        first[:, 0] = embedded[:, 0]
+        still = embedded - first + first.detach()  # the query's only source
+        query = torch.einsum("kae,be->bka", self.query, still[:, 0])
+        reader = torch.einsum("kae,bka->bke", self.key, query) / self.shape.key_width**0.5
+        return reader @ embedded.transpose(1, 2)
+
+
+def test_the_query_s_own_term_is_what_cls_adds():
+    module, ids = random_layer(), some_ids()
+    torch.manual_seed(0)
+    deaf = DeafQuery(40, SHAPE).double()
+    deaf.load_state_dict(module.state_dict())
+    difference = np.abs(autograd(deaf, ids) - closed_forms.gradient(module, ids)).max(axis=1)
+    assert difference[0] > 1e-5
+    assert difference[1:].max() < 1e-12
+
+
+def test_attention_is_a_distribution_and_ignores_the_last_layer():
+    module, ids = random_layer(), some_ids()
+    before = closed_forms.attention(module, ids)
+    assert before.shape == (3, 16)
+    assert before.sum(axis=1) == pytest.approx(1.0)
+    assert closed_forms.alpha_avg(module, ids) == pytest.approx(before.mean(axis=0))
+    assert closed_forms.alpha_max(module, ids) == pytest.approx(before.max(axis=0))
+    with torch.no_grad():
+        expected = module.attention(module.embed(module.pad(torch.from_numpy(ids)[None])))[0]
+        module.last.neg_()
+    assert before == pytest.approx(expected.numpy())
+    assert closed_forms.attention(module, ids) == pytest.approx(before)
+    assert (before >= 0).all()
+
+
+CASES = [(SHAPE, 8, 0), (SHAPE, 6, 4), (WINDOW_FULL, 8, 0)]
+
+
+@pytest.mark.parametrize("bandwidth", [math.inf, 1.0, 0.25])
+@pytest.mark.parametrize(("shape", "words", "repeats"), CASES)
+def test_the_limit_is_lime_summed_over_every_subset(shape, words, repeats, bandwidth):
+    game = lime_sampling.Removal(random_layer(1, shape), some_ids(words, 1, repeats))
+    means = lime_sampling.kept_means(game, words)
+    exact = lime_sampling.exact_lime(game, words, bandwidth)
+    assert closed_forms.lime_limit(means, bandwidth) == pytest.approx(exact, abs=1e-12)
+
+
+@pytest.mark.parametrize("words", [2, 3])
+def test_the_limit_holds_for_very_short_texts(words):
+    game = lime_sampling.Removal(random_layer(), some_ids(words))
+    means = lime_sampling.kept_means(game, words)
+    exact = lime_sampling.exact_lime(game, words)
+    assert closed_forms.lime_limit(means) == pytest.approx(exact, abs=1e-12)
+
+
+def test_the_paper_s_form_is_the_limit_up_to_scale_and_a_common_shift():
+    words = 8
+    game = lime_sampling.Removal(random_layer(), some_ids(words))
+    by_size, empty = lime_sampling.kept_means(game, words)
+    paper = closed_forms.lime_large_text((by_size, empty))
+    kept = (words - np.arange(1, words + 1)) / words
+    given_kept = (kept @ by_size / kept.sum()).mean()
+    mean = np.append(by_size[:-1].mean(axis=1), empty).mean()
+    expected = (words - 1) / (words + 1) * paper + 6 / (words + 1) * (given_kept - mean)
+    assert lime_sampling.exact_lime(game, words) == pytest.approx(expected, abs=1e-12)
+    assert paper.sum() == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("bandwidth", [math.inf, 0.25])
+@pytest.mark.parametrize("window", [13, 64])
+def test_the_mean_field_form_needs_no_sampling(window, bandwidth):
+    shape = Shape(width=32, key_width=16, value_width=8, heads=3, window=window)
+    module, ids = random_layer(2, shape), some_ids(9, 2, 3)
+    exact = lime_sampling.exact_lime(lime_sampling.Removal(module, ids), 9, bandwidth)
+    means = closed_forms.mean_field(closed_forms.read_text(module, ids))
+    found = closed_forms.lime_limit(means, bandwidth)
+    assert np.linalg.norm(found - exact) < 0.1 * np.linalg.norm(exact)
+
+
+def test_mean_field_is_exact_where_words_take_no_weight_from_each_other():
+    """With equal weights everywhere the model is additive, and nothing is approximated."""
+    module, ids = random_layer(), some_ids(7)
+    with torch.no_grad():
+        module.key.zero_()
+    exact = lime_sampling.exact_lime(lime_sampling.Removal(module, ids), 7)
+    reading = closed_forms.read_text(module, ids)
+    assert closed_forms.lime_limit(closed_forms.mean_field(reading)) == pytest.approx(exact)
+    assert closed_forms.three_halves(reading) == pytest.approx(1.5 * exact)
+
+
+@torch.no_grad()
+def test_three_halves_by_hand():
+    module, ids = random_layer(), some_ids(5, repeats=2)
+    reading = closed_forms.read_text(module, ids)
+    whole = torch.from_numpy(closed_forms.embed(module, ids))
+    gone = torch.from_numpy(closed_forms.embed(module, closed_forms.removed(ids)))
+    game = lime_sampling.Removal(module, ids)
+    expected = np.zeros(5)
+    for head in range(3):
+        query = module.query[head] @ whole[0]
+        for sign, embedded in ((1, whole), (-1, gone)):
+            scores = embedded @ module.key[head].T @ query / 4  # sqrt(16)
+            change = scores.softmax(0) * (embedded @ module.value[head].T @ module.last[head])
+            for position in range(1, len(ids)):
+                expected[game.owner[position]] += sign * 1.5 / 3 * float(change[position])
+    assert closed_forms.three_halves(reading) == pytest.approx(expected, abs=1e-12)
