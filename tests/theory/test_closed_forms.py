@@ -99,26 +99,43 @@ def test_the_paper_s_form_is_the_limit_up_to_scale_and_a_common_shift():
     assert paper.sum() == pytest.approx(0.0, abs=1e-12)
 
 
-@pytest.mark.parametrize("bandwidth", [math.inf, 0.25])
-@pytest.mark.parametrize("window", [13, 64])
-def test_the_mean_field_form_needs_no_sampling(window, bandwidth):
-    shape = Shape(width=32, key_width=16, value_width=8, heads=3, window=window)
-    module, ids = random_layer(2, shape), some_ids(9, 2, 3)
-    exact = lime_sampling.exact_lime(lime_sampling.Removal(module, ids), 9, bandwidth)
-    means = closed_forms.mean_field(closed_forms.read_text(module, ids))
-    found = closed_forms.lime_limit(means, bandwidth)
-    assert np.linalg.norm(found - exact) < 0.1 * np.linalg.norm(exact)
-
-
-def test_mean_field_is_exact_where_words_take_no_weight_from_each_other():
-    """With equal weights everywhere the model is additive, and nothing is approximated."""
-    module, ids = random_layer(), some_ids(7)
+def sharpened(module: SingleLayer, factor: float) -> SingleLayer:
+    """The same with scores `factor` times as large: attention on few places."""
     with torch.no_grad():
-        module.key.zero_()
-    exact = lime_sampling.exact_lime(lime_sampling.Removal(module, ids), 7)
+        module.key.mul_(factor)
+    return module
+
+
+@pytest.mark.parametrize("factor", [0.0, 1.0, 5.0, 20.0])
+@pytest.mark.parametrize(("shape", "words", "repeats"), CASES)
+def test_the_integral_is_lime_without_sampling(shape, words, repeats, factor):
+    module, ids = sharpened(random_layer(2, shape), factor), some_ids(words, 2, repeats)
+    exact = lime_sampling.exact_lime(lime_sampling.Removal(module, ids), words)
+    found = closed_forms.lime_integral(closed_forms.read_text(module, ids))
+    assert found == pytest.approx(exact, abs=1e-11)
+
+
+def test_the_integral_is_what_sampling_tends_to_on_a_long_text():
+    shape = Shape(width=32, key_width=16, value_width=8, heads=2, window=40)
+    module, ids = random_layer(0, shape), some_ids(35, repeats=3)
+    game = lime_sampling.Removal(module, ids)
+    limit = closed_forms.lime_integral(closed_forms.read_text(module, ids))
+    rng = np.random.default_rng(0)
+    few, many = (
+        np.linalg.norm(lime_sampling.lime(game, 35, samples, rng) - limit)
+        for samples in (500, 16_000)
+    )
+    assert many < 0.4 * few
+    assert many < 0.05 * np.linalg.norm(limit)
+
+
+def test_equal_weights_make_the_model_additive():
+    """Then LIME is its weights, and three halves is half too much."""
+    module, ids = sharpened(random_layer(), 0.0), some_ids(7)
     reading = closed_forms.read_text(module, ids)
-    assert closed_forms.lime_limit(closed_forms.mean_field(reading)) == pytest.approx(exact)
-    assert closed_forms.three_halves(reading) == pytest.approx(1.5 * exact)
+    effects = reading.per_word(reading.effect - reading.removed_effect).mean(axis=0) / 16
+    assert closed_forms.lime_integral(reading) == pytest.approx(effects)
+    assert closed_forms.three_halves(reading) == pytest.approx(1.5 * effects)
 
 
 @torch.no_grad()

@@ -130,55 +130,88 @@ def lime_large_text(means: Means) -> FloatArray:
 
 
 def lime_limit(means: Means, bandwidth: float = math.inf) -> FloatArray:
-    """LIME's coefficients [words] for endless samples, exactly, at any bandwidth and d > 1.
+    """LIME's coefficients [words] for endless samples, exactly, at any bandwidth and d > 1."""
+    by_size, empty = means
+    words = by_size.shape[1]
+    kept = words - np.arange(1, words + 1)
+    odds = size_weights(kept / words, bandwidth)
+    odds /= odds.sum()  # of each size
+    # E[f | s] is the mean over j of E[f | s, j kept]: every kept word is equally likely.
+    mean = odds @ np.append(by_size[:-1].mean(axis=1), empty)
+    one = odds @ (kept / words)
+    two = odds @ (kept * (kept - 1) / (words * (words - 1)))
+    return _coefficients((odds * kept / words) @ by_size, float(mean), float(one), float(two))
+
+
+def lime_integral(reading: Reading) -> FloatArray:
+    """LIME's coefficients [words] of the single layer, large bandwidth, without any sampling.
+
+    Not in the paper; exact up to the rounding of two smooth integrals, for any number of words.
+    A size uniform on 0 ... d and a uniform subset of that size is the same as a uniform p and each
+    word kept with odds p, so given p the words are independent. And 1 / D is the integral of
+    exp(-x D), in which the weights D of independent words factor. With G_j, A_j the sums of weight
+    and of weight times effect over word j's places, H_j, B_j those once it is removed, and 0 for
+    all other places, a head's E[f] and E[z_j f] are integrals over p and x of
+
+        e^(-x G_0) prod_k phi_k (A_0 + sum_k r_k)   and the same times q_j, with A_j for r_j, where
+        phi_k = p e^(-x G_k) + (1 - p) e^(-x H_k),  q_k = p e^(-x G_k) / phi_k,
+        r_k = q_k A_k + (1 - q_k) B_k.
+
+    LIME always removes a word; the size 0, the whole text, is taken out again at the end.
+    """
+    heads = [_head_moments(reading, head) for head in range(len(reading.weight))]
+    alpha = reading.weight / reading.weight.sum(axis=1, keepdims=True)
+    whole = float((alpha * reading.effect).sum(axis=1).mean())
+    words = reading.words
+    moments = ((words + 1) * np.mean(heads, axis=0) - whole) / words
+    one, two = (words - 1) / (2 * words), (words - 2) / (3 * words)
+    return _coefficients(moments[:-1], float(moments[-1]), one, two)
+
+
+def _head_moments(reading: Reading, head: int) -> FloatArray:
+    """E[z_j f] of each word and then E[f] [words + 1] of one head; size uniform on 0 ... d."""
+    weight, gone = reading.weight[head], reading.removed_weight[head]
+    g, a = reading.per_word(weight), reading.per_word(weight * reading.effect[head])
+    h, b = reading.per_word(gone), reading.per_word(gone * reading.removed_effect[head])
+    rest = reading.owner < 0
+    g_0 = gone[rest].sum()
+    a_0 = (gone * reading.removed_effect[head])[rest].sum()
+    x, dx = _log_grid(g_0 + np.minimum(g, h).sum(), g_0 + np.maximum(g, h).sum())
+    nodes, steps = np.polynomial.legendre.leggauss(reading.words // 2 + 1)  # exact in p
+    moments = np.zeros(reading.words + 1)
+    for p, dp in zip((nodes + 1) / 2, steps / 2, strict=True):
+        log_kept, log_gone = np.log(p) - x[:, None] * g, np.log1p(-p) - x[:, None] * h
+        log_phi = np.logaddexp(log_kept, log_gone)  # [x, words]
+        q = np.exp(log_kept - log_phi)
+        r = q * a + (1 - q) * b
+        total = a_0 + r.sum(axis=1)
+        mass = dp * dx * np.exp(log_phi.sum(axis=1) - x * g_0)
+        moments[:-1] += mass @ (q * (total[:, None] + a - r))
+        moments[-1] += mass @ total
+    return moments
+
+
+def _log_grid(least: float, most: float) -> tuple[FloatArray, FloatArray]:
+    """Nodes and steps [x] for integrals of exp(-x D) over x > 0, with D between the two.
+
+    Even steps of log x: for such functions the plain sum is exact to about exp(-pi^2 / step).
+    """
+    step = 0.25
+    logs = np.arange(math.log(1e-15 / most), math.log(40 / least), step)
+    return np.exp(logs), step * np.exp(logs)
+
+
+def _coefficients(kept: FloatArray, mean: float, one: float, two: float) -> FloatArray:
+    """Least squares from moments: E[z_j f], E[f], E z_j and E z_j z_k.
 
     All words being alike to the sampler, the covariance of (z_1 ... z_d) is a I + b 11^T with
     a = E z_j - E z_j z_k and b = E z_j z_k - (E z_j)^2, so with c_j = Cov(z_j, f)
 
         beta_j = (c_j - b / (a + d b) sum_k c_k) / a.
     """
-    by_size, empty = means
-    words = by_size.shape[1]
-    kept = words - np.arange(1, words + 1)
-    odds = size_weights(kept / words, bandwidth)
-    odds /= odds.sum()  # of each size
-    one = odds @ (kept / words)
-    two = odds @ (kept * (kept - 1) / (words * max(words - 1, 1)))
-    # E[f | s] is the mean over j of E[f | s, j kept]: every kept word is equally likely.
-    mean = odds @ np.append(by_size[:-1].mean(axis=1), empty)
-    covariance = (odds * kept / words) @ by_size - one * mean
+    covariance = kept - one * mean
     a, b = one - two, two - one**2
-    return np.asarray((covariance - b / (a + words * b) * covariance.sum()) / a)
-
-
-def mean_field(reading: Reading) -> Means:
-    """E[f | s removed, j kept] of the single layer, in closed form; for `lime_limit`.
-
-    Given s and that j is kept, each other word is kept with odds p = (d - s - 1) / (d - 1). A sum
-    over positions is close to its mean when no word holds much of the attention, so in each head
-
-        E[f | s, j] ~ E[sum of weight times effect | s, j] / E[sum of weight | s, j].
-    """
-    words = reading.words
-    odds = (words - np.arange(1, words + 1) - 1) / max(words - 1, 1)  # p of each size
-    top = _kept_sums(reading, odds, reading.weight * reading.effect,
-                     reading.removed_weight * reading.removed_effect)  # fmt: skip
-    bottom = _kept_sums(reading, odds, reading.weight, reading.removed_weight)
-    by_size = (top / bottom).mean(axis=0)
-    by_size[-1] = 0.0  # nothing is kept there
-    gone = reading.removed_weight / reading.removed_weight.sum(axis=1, keepdims=True)
-    return by_size, float((gone * reading.removed_effect).sum(axis=1).mean())
-
-
-def _kept_sums(
-    reading: Reading, odds: FloatArray, kept: FloatArray, gone: FloatArray
-) -> FloatArray:
-    """The expected sum over positions, given s and that j is kept [heads, sizes, words]."""
-    fixed = gone[:, reading.owner < 0].sum(axis=1)[:, None, None]
-    word_kept, word_gone = reading.per_word(kept)[:, None], reading.per_word(gone)[:, None]
-    share = odds[None, :, None]
-    expected = share * word_kept + (1 - share) * word_gone  # [heads, sizes, words]
-    return np.asarray(fixed + expected.sum(axis=2, keepdims=True) - expected + word_kept)
+    return np.asarray((covariance - b / (a + len(kept) * b) * covariance.sum()) / a)
 
 
 def embed(module: SingleLayer, ids: IntArray) -> FloatArray:

@@ -16,6 +16,7 @@ from torch import Tensor
 from transformers import BertConfig, BertModel, GPT2Config, GPT2Model
 
 from piste.explanation import FloatArray
+from piste.theory.single_layer import seeded
 
 Answer = Callable[[Tensor], Tensor]  # ids [rows, length] -> numbers [rows] or [rows, width]
 VOCABULARY, WIDTH = 20, 24
@@ -23,12 +24,12 @@ VOCABULARY, WIDTH = 20, 24
 
 def encoder(layers: int = 1, heads: int = 4, *, positions: bool = False, seed: int = 0) -> Answer:
     """A random BERT, read at its first token: ids [rows, length] -> [rows, width]."""
-    torch.manual_seed(seed)
     config = BertConfig(
         vocab_size=VOCABULARY, hidden_size=WIDTH, num_hidden_layers=layers,
         num_attention_heads=heads, intermediate_size=2 * WIDTH, initializer_range=0.5,
     )  # fmt: skip
-    model = BertModel(config, add_pooling_layer=False).double().eval()
+    with seeded(seed):
+        model = BertModel(config, add_pooling_layer=False).double().eval()
     if not positions:
         torch.nn.init.zeros_(model.embeddings.position_embeddings.weight)
     return lambda ids: torch.select(model(input_ids=ids).last_hidden_state, 1, 0)
@@ -36,12 +37,12 @@ def encoder(layers: int = 1, heads: int = 4, *, positions: bool = False, seed: i
 
 def decoder(layers: int = 1, heads: int = 4, *, positions: bool = False, seed: int = 0) -> Answer:
     """A random GPT-2, read at its last token: ids [rows, length] -> [rows, width]."""
-    torch.manual_seed(seed)
     config = GPT2Config(
         vocab_size=VOCABULARY, n_embd=WIDTH, n_layer=layers, n_head=heads, n_positions=64,
         initializer_range=0.5, bos_token_id=0, eos_token_id=0,
     )  # fmt: skip
-    model = GPT2Model(config).double().eval()
+    with seeded(seed):
+        model = GPT2Model(config).double().eval()
     if not positions:
         torch.nn.init.zeros_(model.wpe.weight)
     return lambda ids: torch.select(model(input_ids=ids).last_hidden_state, 1, -1)

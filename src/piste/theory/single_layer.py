@@ -10,7 +10,9 @@ No bias, no skip, one query. We let f be the log-odds of the second of two class
 row a head.
 """
 
+import contextlib
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -91,6 +93,14 @@ class SingleLayer(nn.Module):
     def readout(self) -> Tensor:
         """W_l W_v [heads, width]."""
         return torch.einsum("ko,koe->ke", self.last, self.value)
+
+
+@contextlib.contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Torch's random numbers from `seed` on; the caller's come back as they were."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        yield
 
 
 def sinusoids(positions: int, width: int) -> Tensor:

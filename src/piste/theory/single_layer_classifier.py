@@ -21,7 +21,8 @@ from piste.files import write_atomic
 from piste.models.protocol import Outputs
 from piste.ragged import IntArray
 from piste.text.encoding import Encoding, Frame
-from piste.theory.single_layer import CLS, PAPER, UNK, Shape, SingleLayer
+from piste.theory.single_layer import CLS, PAPER, UNK, Shape, SingleLayer, seeded
+from piste.theory.training import fit
 from piste.theory.words import Words
 
 FRAME = Frame(prefix=(CLS,))
@@ -106,8 +107,7 @@ def train(
     """A classifier trained on texts and their labels (0 or 1), with AdamW; the paper's defaults."""
     _check_training(texts, labels)
     words = Words.learn(texts, most_words)
-    with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay as they were
-        torch.manual_seed(seed)
+    with seeded(seed):
         classifier = SingleLayerClassifier(SingleLayer(len(words), shape), words)
         truth = torch.tensor(labels, dtype=torch.get_default_dtype())
         fit(classifier.module, padded(classifier, texts), truth, epochs, rate, batch)
@@ -123,23 +123,6 @@ def padded(classifier: SingleLayerClassifier, texts: Sequence[str]) -> Tensor:
         ids = torch.tensor(classifier.encode(text).ids, dtype=torch.long)
         row[1 : 1 + len(ids)] = ids
     return rows
-
-
-def fit(
-    module: torch.nn.Module, ids: Tensor, truth: Tensor, epochs: int, rate: float, batch: int
-) -> None:
-    """Minimise the logistic loss of the module's log-odds [rows] against truth 0 or 1 [rows]."""
-    optimizer = torch.optim.AdamW(module.parameters(), lr=rate)
-    module.train()
-    for _ in range(epochs):
-        for rows in torch.split(torch.randperm(len(ids)), batch):
-            optimizer.zero_grad()
-            loss = torch.nn.functional.binary_cross_entropy_with_logits(
-                module(ids[rows]), truth[rows]
-            )
-            loss.backward()  # type: ignore[no-untyped-call]
-            optimizer.step()
-    module.eval()
 
 
 def _check_training(texts: Sequence[str], labels: Sequence[int]) -> None:

@@ -1,6 +1,12 @@
 """Made-up reviews to train small models on: the synthetic data of arXiv 2405.13536, widened."""
 
 import numpy as np
+import torch
+from torch import Tensor
+
+from piste.explanation import FloatArray
+from piste.ragged import IntArray
+from piste.theory.single_layer import CLS, UNK
 
 # Log-odds of a word towards "positive"; the first two lines are the paper's (its Table 3).
 WEIGHTS = {
@@ -12,20 +18,35 @@ WEIGHTS = {
     "awful": -1.8, "slow": -0.5,
 }  # fmt: skip
 WORDS = tuple(WEIGHTS)
+FIRST = 2  # the number of the first word, behind [UNK] and [CLS]
 
 
 def toy_reviews(
     rng: np.random.Generator, texts: int, longest: int = 24
 ) -> tuple[list[str], list[int]]:
     """Texts of Binomial(longest, 1/2) random words, and labels drawn from their log-odds."""
+    rows, labels = _draw(rng, texts, longest)
+    return [" ".join(WORDS[word] for word in row) for row in rows], labels.astype(int).tolist()
+
+
+def toy_rows(rng: np.random.Generator, texts: int, window: int) -> tuple[Tensor, Tensor]:
+    """The same as ids [texts, window], with [CLS] first and [UNK] behind, and labels [texts]."""
+    rows, labels = _draw(rng, texts, window - 1)
+    ids = torch.full((texts, window), UNK)
+    ids[:, 0] = CLS
+    for place, row in zip(ids, rows, strict=True):
+        place[1 : 1 + len(row)] = torch.from_numpy(FIRST + row)
+    return ids, torch.from_numpy(labels)
+
+
+def distinct_words(rng: np.random.Generator, words: int) -> IntArray:
+    """The ids of a text of that many different words, [CLS] first."""
+    return np.append(CLS, FIRST + rng.permutation(len(WORDS))[:words])
+
+
+def _draw(rng: np.random.Generator, texts: int, longest: int) -> tuple[list[IntArray], FloatArray]:
     lengths = np.maximum(1, rng.binomial(longest, 0.5, size=texts))
     rows = [rng.choice(len(WORDS), size=length) for length in lengths]
     weights = np.array(list(WEIGHTS.values()))
     odds = np.array([weights[row].sum() for row in rows])
-    labels = rng.random(texts) < 1 / (1 + np.exp(-odds))
-    return [" ".join(WORDS[word] for word in row) for row in rows], labels.astype(int).tolist()
-
-
-def distinct_words(rng: np.random.Generator, words: int) -> str:
-    """A text of that many different words, so that each is a player of its own."""
-    return " ".join(rng.permutation(WORDS)[:words])
+    return rows, np.asarray(rng.random(texts) < 1 / (1 + np.exp(-odds)), dtype=np.float64)
