@@ -74,6 +74,19 @@ class CompiledClassifier:
     def show(self, ids: IntArray) -> str:
         return self.origin.show(ids)
 
+    # What OpenVINO does not give is asked of the torch model that it was made from.
+    def token_id(self, name: str) -> int | None:
+        return self.origin.token_id(name)
+
+    def embed(self, ids: IntArray) -> FloatArray:
+        return self.origin.embed(ids)
+
+    def gradients(self, embeddings: FloatArray, index: int) -> tuple[FloatArray, FloatArray]:
+        return self.origin.gradients(embeddings, index)
+
+    def attentions(self, ids: IntArray) -> tuple[FloatArray, int]:
+        return self.origin.attentions(ids)
+
 
 def available() -> bool:
     return find_spec("openvino") is not None

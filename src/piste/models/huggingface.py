@@ -5,11 +5,9 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,11 +15,12 @@ import torch
 import transformers
 from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
-from piste.errors import ModelError, OutputError
+from piste.errors import ModelError, OutputError, choices
 from piste.explanation import FloatArray
-from piste.models.protocol import Outputs
+from piste.models import checks
+from piste.models.protocol import REPLACEMENTS, Outputs
 from piste.ragged import IntArray
-from piste.text.encoding import Encoding, Frame
+from piste.text.encoding import Encoding
 
 
 @dataclass(frozen=True, repr=False)
@@ -66,13 +65,13 @@ class HuggingFaceClassifier:
             )
         ids, spans = encoded["input_ids"], encoded["offset_mapping"]
         body = np.flatnonzero(np.array(encoded["special_tokens_mask"]) == 0).tolist()
-        self._check_ids(ids)
-        _check_types(encoded.get("token_type_ids", ()))
-        frame = _frame(ids, body)
+        checks.check_ids(ids, self._vocabulary)
+        checks.check_types(encoded.get("token_type_ids", ()))
+        frame = checks.frame_of(ids, body)
         used = body[: max(0, self.limit - frame.size)]
         kept = tuple(ids[i] for i in used)
-        notes = _truncation(text, len(body), len(used), spans[used[-1]][1] if used else 0)
-        notes += self._unknown(kept) + ((self.notice,) if self.notice else ())
+        notes = checks.truncation(text, len(body), len(used), spans[used[-1]][1] if used else 0)
+        notes += checks.unknown(kept, self.tokenizer) + ((self.notice,) if self.notice else ())
         return Encoding(text, kept, tuple(tuple(spans[i]) for i in used), kept, frame, notes)
 
     def logits(self, ids: IntArray) -> FloatArray:
@@ -81,29 +80,59 @@ class HuggingFaceClassifier:
             with torch.inference_mode(), evaluating(self.model), unpadded(self.model):
                 logits = self.model(input_ids=inputs, attention_mask=torch.ones_like(inputs)).logits
         except (ValueError, IndexError) as error:
+            why = checks.first_line(error)
             raise OutputError(
-                f"The model refuses {self.show(ids[0])[:80]!r} and its like: {_first_line(error)}.",
+                f"The model refuses {self.show(ids[0])[:80]!r} and its like: {why}.",
                 "Some models count special tokens: take them out of the text.",
             ) from error
-        return np.asarray(logits.float().cpu().numpy(), dtype=np.float64)
+        return _array(logits)
 
-    def _check_ids(self, ids: list[int]) -> None:
-        known = self.model.get_input_embeddings().num_embeddings
-        if max(ids, default=0) >= known:
-            raise ModelError(
-                f"The tokenizer gives id {max(ids)}, but the model knows only {known} tokens.",
-                "They do not belong together: pass the tokenizer the model was trained with.",
-            )
+    def embed(self, ids: IntArray) -> FloatArray:
+        inputs = torch.from_numpy(np.ascontiguousarray(ids)).to(self.model.device)
+        with torch.inference_mode():
+            return _array(self.model.get_input_embeddings()(inputs))
 
-    def _unknown(self, ids: tuple[int, ...]) -> tuple[str, ...]:
-        unknown = ids.count(self.tokenizer.unk_token_id)
-        if not unknown:
-            return ()
-        token = self.tokenizer.unk_token
-        return (
-            f"{unknown:,} of {len(ids):,} tokens are unknown to the model: it reads each as"
-            f" {token}, and cannot tell them apart.",
-        )
+    def gradients(self, embeddings: FloatArray, index: int) -> tuple[FloatArray, FloatArray]:
+        with differentiable(self.model):
+            given, answer = self._answer(embeddings)
+            margins = _margins(answer.logits, index, self.outputs)
+            # Rows do not see each other, so the gradient of the sum holds that of each row.
+            (found,) = torch.autograd.grad(margins.sum(), given)
+        return _array(margins), _array(found)
+
+    def attentions(self, ids: IntArray) -> tuple[FloatArray, int]:
+        embeddings = self.embed(ids)
+        with differentiable(self.model), step_by_step(self.model):
+            wanted = {"output_attentions": True, "output_hidden_states": True}
+            _, answer = self._answer(embeddings, **wanted)
+            weights = checks.square(getattr(answer, "attentions", None), ids.shape[1])
+            used = _positions_used(answer)
+        return _array(torch.stack(weights)), checks.only_position(used)
+
+    def _answer(self, embeddings: FloatArray, **wanted: bool) -> tuple[torch.Tensor, Any]:
+        """The embeddings as a leaf of torch's graph, and all that the model says to them."""
+        given = torch.from_numpy(embeddings).to(self.model.device, self.model.dtype)
+        given = given.clone().requires_grad_()
+        mask = torch.ones(given.shape[:2], dtype=torch.int64, device=given.device)
+        try:
+            answer = self.model(inputs_embeds=given, attention_mask=mask, **wanted)
+        except (NotImplementedError, TypeError, ValueError) as error:
+            raise checks.no_embeddings(self.name, checks.first_line(error)) from error
+        if not answer.logits.requires_grad:
+            raise checks.no_embeddings(self.name, "torch sees no way from them to the answer")
+        return given, answer
+
+    def token_id(self, name: str) -> int | None:
+        if name not in REPLACEMENTS:
+            raise choices("token", name, REPLACEMENTS)
+        with quiet():
+            found = getattr(self.tokenizer, f"{name}_token_id")
+        # A token that was added to the tokenizer alone means nothing to the model.
+        return None if found is None or found >= self._vocabulary else int(found)
+
+    @property
+    def _vocabulary(self) -> int:
+        return int(self.model.get_input_embeddings().num_embeddings)
 
     def show(self, ids: IntArray) -> str:
         return str(self.tokenizer.decode(ids.tolist()))
@@ -115,7 +144,7 @@ def load_huggingface(
     """The torch classifier behind `piste.load`."""
     _check_device(device)
     if isinstance(model, str | os.PathLike):
-        source = _source(os.fspath(model))
+        source = checks.model_source(os.fspath(model))
         loaded, name = _load_model(source, device), str(model)
         tokenizer = _load_tokenizer(source if tokenizer is None else tokenizer)
     else:
@@ -123,32 +152,8 @@ def load_huggingface(
         tokenizer = _given_tokenizer(tokenizer, loaded)
     if device is not None:
         loaded.to(device)
-    _check_tokenizer(tokenizer)
+    checks.check_tokenizer(tokenizer)
     return HuggingFaceClassifier(loaded, tokenizer, name)
-
-
-def _source(name: str) -> str:
-    """The embedded model, a directory, or a name for the hub."""
-    if name == "demo":
-        return str(files("piste.models") / "demo")
-    path = Path(name).expanduser()
-    if path.is_dir():
-        return str(path)
-    if path.exists():
-        raise ModelError(f"{name} is a file, not a model directory.", "Give its directory.")
-    if path.is_absolute() or name.startswith((".", "~")) or name.count("/") > 1 or not name:
-        raise ModelError(
-            f"There is no directory {name!r}.",
-            "Give a directory saved with save_pretrained(), or a name on the Hugging Face hub.",
-        )
-    _guess(name)
-    return name
-
-
-def _guess(name: str) -> None:
-    """A near miss of "demo" should not wait for the hub."""
-    if name != "demo" and sorted(name) == sorted("demo"):
-        raise ModelError(f"There is no model {name!r}.", 'Did you mean "demo"?')
 
 
 def _load_model(source: str, device: str | None) -> Any:
@@ -162,7 +167,7 @@ def _load_model(source: str, device: str | None) -> Any:
             path, config=config, output_loading_info=True, dtype=dtype
         ),
     )
-    _check_head(source, config, report)
+    checks.check_head(source, config, report)
     return model
 
 
@@ -179,21 +184,10 @@ def _read(what: str, source: str, reader: Any) -> Any:
             return reader(source)
     except Exception as error:  # a damaged file fails in a way of its own in every reader
         raise ModelError(
-            f"Cannot load {what} {source!r}: {_first_line(error)}.",
+            f"Cannot load {what} {source!r}: {checks.first_line(error)}.",
             "Give a directory that holds config.json, model.safetensors and a tokenizer,"
             " or the name of a text classifier on the Hugging Face hub (needs a connection).",
         ) from error
-
-
-def _check_head(source: str, config: Any, report: dict[str, Any]) -> None:
-    missing = sorted(report["missing_keys"])
-    if missing:
-        kind = ", ".join(config.architectures or ["unknown"])
-        raise ModelError(
-            f"{source!r} ({kind}) has no trained classification head: {', '.join(missing[:3])}"
-            " would be random, and its scores noise.",
-            "Fine-tune it as a sequence classifier first, or name one that is.",
-        )
 
 
 def _given_model(model: Any) -> Any:
@@ -220,32 +214,13 @@ def _given_tokenizer(tokenizer: Any, model: Any) -> Any:
     return _load_tokenizer(model.config.name_or_path)
 
 
-def _check_tokenizer(tokenizer: Any) -> None:
-    if not getattr(tokenizer, "is_fast", False):
-        raise ModelError(
-            f"The tokenizer {type(tokenizer).__name__} cannot tell where its tokens stand.",
-            "Use the fast tokenizer of this model (tokenizer.json).",
-        )
-    if len(tokenizer) <= len(set(tokenizer.all_special_ids)):
-        # transformers makes an empty tokenizer when it finds no files for one
-        raise ModelError(
-            f"The tokenizer of {tokenizer.name_or_path!r} knows no words.",
-            "Put the model's tokenizer.json beside its weights, or pass load(model, tokenizer).",
-        )
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().split("\n")
-    return lines[0].rstrip(".:") or type(error).__name__
-
-
 def _check_device(device: str | None) -> None:
     """Find out before anything is loaded whether the device is there."""
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise ModelError(
-            f"Cannot use device {device!r}: {_first_line(error)}.",
+            f"Cannot use device {device!r}: {checks.first_line(error)}.",
             'Give "cpu", or "cuda" or "mps" if you have it.',
         ) from error
 
@@ -259,30 +234,6 @@ def _positions(model: Any) -> int | None:
         if name.endswith("position_embeddings") and isinstance(module, torch.nn.Embedding):
             return positions - (0 if module.padding_idx is None else module.padding_idx + 1)
     return positions
-
-
-def _check_types(types: Sequence[int]) -> None:
-    """Segment numbers other than 0 are not sent yet: better refused than explained wrongly."""
-    if any(types):
-        raise ModelError(
-            "This tokenizer marks a single text with segment numbers, which piste does not send.",
-            "Use a model whose tokenizer does not.",
-        )
-
-
-def _frame(ids: list[int], body: list[int]) -> Frame:
-    if not body:
-        return Frame(tuple(ids))
-    return Frame(tuple(ids[: body[0]]), tuple(ids[body[-1] + 1 :]))
-
-
-def _truncation(text: str, tokens: int, used: int, end: int) -> tuple[str, ...]:
-    if used == tokens:
-        return ()
-    return (
-        f"The text has {tokens:,} tokens, more than the model reads: only the first {used:,}"
-        f" (up to character {end:,} of {len(text):,}) were used and explained.",
-    )
 
 
 @contextlib.contextmanager
@@ -336,3 +287,61 @@ def unpadded(model: Any) -> Iterator[None]:
 def _reads_last_token(model: Any) -> bool:
     """Decoder classifiers name their head `score`; encoders `classifier`."""
     return isinstance(getattr(model, "score", None), torch.nn.Linear)
+
+
+@contextlib.contextmanager
+def differentiable(model: Any) -> Iterator[None]:
+    """Gradients of inputs, not of weights, wherever we are called from; flags come back."""
+    trained = [weight for weight in model.parameters() if weight.requires_grad]
+    with (
+        quiet(),
+        evaluating(model),
+        unpadded(model),
+        torch.inference_mode(False),
+        torch.enable_grad(),
+    ):
+        for weight in trained:
+            weight.requires_grad_(False)
+        try:
+            yield
+        finally:
+            for weight in trained:
+                weight.requires_grad_(True)
+
+
+@contextlib.contextmanager
+def step_by_step(model: Any) -> Iterator[None]:
+    """Attention in plain steps: the fused kernels that models load with keep no weights."""
+    kind = "_attn_implementation_internal"
+    configs = [getattr(part, "config", None) for part in model.modules()]
+    before = [(config, getattr(config, kind)) for config in configs if hasattr(config, kind)]
+    try:
+        model.set_attn_implementation("eager")
+        yield
+    finally:
+        for config, was in before:
+            setattr(config, kind, was)
+
+
+def _margins(logits: torch.Tensor, index: int, outputs: Outputs) -> torch.Tensor:
+    """As `target.margins` has them, in torch [rows]."""
+    logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
+    if outputs != "classes":
+        return logits[:, index]
+    others = torch.cat([logits[:, :index], logits[:, index + 1 :]], dim=1)
+    return logits[:, index] - others.logsumexp(dim=1)
+
+
+def _positions_used(answer: Any) -> IntArray | None:
+    """Where the head looks at the last hidden states: its gradient is 0 everywhere else."""
+    states = (getattr(answer, "hidden_states", None) or [None])[-1]
+    if states is None or not states.requires_grad:
+        return None
+    # Outputs of two classes are often opposites: a plain sum of them could be flat.
+    outputs = torch.arange(1, answer.logits.shape[1] + 1, device=answer.logits.device).sqrt()
+    (found,) = torch.autograd.grad((answer.logits * outputs).sum(), states, allow_unused=True)
+    return None if found is None else np.unique(np.nonzero(_array(found).any(axis=2))[1])
+
+
+def _array(tensor: torch.Tensor) -> FloatArray:
+    return np.asarray(tensor.detach().cpu().double().numpy(), dtype=np.float64)

@@ -1,6 +1,6 @@
 """What piste needs of a model, and no more."""
 
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from piste.explanation import FloatArray
 from piste.ragged import IntArray
@@ -8,6 +8,9 @@ from piste.text.encoding import Encoding
 
 Outputs = Literal["classes", "labels", "raw"]
 """classes: softmax over outputs; labels: a sigmoid each (multi-label); raw: regression."""
+
+REPLACEMENTS = ("unk", "mask", "pad")
+"""Tokens that may stand in a word's place."""
 
 
 class Classifier(Protocol):
@@ -39,4 +42,41 @@ class Classifier(Protocol):
 
     def show(self, ids: IntArray) -> str:
         """One sequence as readable text, for messages."""
+        ...
+
+
+@runtime_checkable
+class WithTokens(Protocol):
+    """A classifier whose tokens can be replaced in place."""
+
+    def token_id(self, name: str) -> int | None:
+        """The id of the "unk", "mask" or "pad" token; None where the model has no such token."""
+        ...
+
+
+@runtime_checkable
+class WithGradients(Protocol):
+    """A classifier that can be entered behind its tokens and differentiated."""
+
+    def embed(self, ids: IntArray) -> FloatArray:
+        """What the model takes in place of ids: [rows, tokens] -> [rows, tokens, width]."""
+        ...
+
+    def gradients(self, embeddings: FloatArray, index: int) -> tuple[FloatArray, FloatArray]:
+        """Margins [rows] towards output `index` on the scale of `target.margins`, and their
+        gradients with respect to the embeddings; both [rows, tokens, width].
+        """
+        ...
+
+
+@runtime_checkable
+class WithAttention(Protocol):
+    """A classifier that tells its attention weights."""
+
+    def attentions(self, ids: IntArray) -> tuple[FloatArray, int]:
+        """Weights [layers, rows, heads, tokens, tokens] for ids [rows, tokens], and the position
+        that the classification is read from (0 for a [CLS], the last for a decoder).
+
+        `weights[..., i, j]` is how much position i attends to position j.
+        """
         ...

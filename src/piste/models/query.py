@@ -1,19 +1,25 @@
 """The only caller of a model: frames, de-duplicates, buckets by length, batches, counts."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from piste.errors import OutputError, SettingError
 from piste.explanation import FloatArray
-from piste.models.protocol import Classifier
+from piste.models.protocol import Classifier, WithAttention, WithGradients, WithTokens
 from piste.ragged import IntArray, Ragged
 from piste.text.encoding import Frame
 
 BATCH_TOKENS = 8192  # big batches of short sequences: many small ones are several times slower
+GRADIENT_SHARE = 8  # times fewer tokens at once where every layer's activations are kept
 Progress = Callable[[int, int], None]  # sequences answered, sequences planned
+Answer = TypeVar("Answer")
 
 
 @dataclass
@@ -43,14 +49,75 @@ class Query:
 
     def logits(self, rows: Ragged) -> FloatArray:
         """The model's outputs [rows, outputs] for rows of token ids without frame, in order."""
-        started = time.perf_counter()
         answers: list[tuple[IntArray, FloatArray]] = []
-        for length in np.unique(rows.lengths):
-            where = np.flatnonzero(rows.lengths == length)
-            answers.append((where, self._ask_unique(self._framed(rows.take(where), int(length)))))
-        self.seconds += time.perf_counter() - started
+        with self._clock():
+            for length in np.unique(rows.lengths):
+                where = np.flatnonzero(rows.lengths == length)
+                framed = self._framed(rows.take(where), int(length))
+                answers.append((where, self._ask_unique(framed)))
         order = np.argsort(np.concatenate([where for where, _ in answers]))
         return np.concatenate([logits for _, logits in answers])[order]
+
+    def sequence(self, row: Ragged) -> IntArray:
+        """One row of token ids as the model reads it, frame included [1, tokens]."""
+        return self._framed(row, len(row.values))
+
+    def token_id(self, name: str) -> int | None:
+        """The id of the "unk", "mask" or "pad" token; None where there is none."""
+        return self.classifier.token_id(name) if isinstance(self.classifier, WithTokens) else None
+
+    def embed(self, ids: IntArray) -> FloatArray:
+        """The embeddings [rows, tokens, width] of framed sequences [rows, tokens]."""
+        with self._clock():
+            return _differentiable(self.classifier).embed(ids)
+
+    def gradients(self, embeddings: FloatArray, index: int) -> tuple[FloatArray, FloatArray]:
+        """Margins [rows] towards output `index`, and their gradients [rows, tokens, width].
+
+        Each row counts as one sequence sent through the model; the way back, about twice as
+        long, is not counted apart.
+        """
+        call = partial(_differentiable(self.classifier).gradients, index=index)
+        answers = self._in_batches(call, embeddings)
+        margins, found = (np.concatenate(parts) for parts in zip(*answers, strict=True))
+        _check_finite("gradients", margins, found)
+        return margins, found
+
+    def attentions(self, ids: IntArray) -> tuple[FloatArray, int]:
+        """Attention [layers, rows, heads, tokens, tokens] in framed sequences [rows, tokens], and
+        the position that the classification is read from.
+        """
+        answers = self._in_batches(_attentive(self.classifier).attentions, ids)
+        weights = np.concatenate([weights for weights, _ in answers], axis=1)
+        _check_finite("attention weights", weights)
+        return weights, answers[0][1]
+
+    def gradient_rows(self, tokens: int) -> int:
+        """How many sequences of so many tokens go at once where gradients are kept."""
+        return max(1, self.batch_tokens // GRADIENT_SHARE // max(1, tokens))
+
+    def _in_batches(
+        self, call: Callable[[NDArray[Any]], Answer], given: NDArray[Any]
+    ) -> list[Answer]:
+        """The answers to all rows [rows, tokens, ...], as many at once as memory allows."""
+        self._spend(len(given))
+        answers: list[Answer] = []
+        start = 0
+        with self._clock():
+            while start < len(given):
+                batch = given[start : start + self.gradient_rows(given.shape[1])]
+                answer = self._fitting(partial(call, batch), batch.shape, GRADIENT_SHARE)
+                if answer is not None:
+                    answers.append(answer)
+                    self._count(*batch.shape[:2])
+                    start += len(batch)
+        return answers
+
+    @contextmanager
+    def _clock(self) -> Iterator[None]:
+        started = time.perf_counter()
+        yield
+        self.seconds += time.perf_counter() - started
 
     def _framed(self, rows: Ragged, length: int) -> IntArray:
         """Equal rows as a matrix [rows, frame + length]."""
@@ -78,24 +145,34 @@ class Query:
 
     def _try(self, ids: IntArray) -> FloatArray | None:
         """One batch; None where it does not fit into memory, and then the next one is smaller."""
+        logits = self._fitting(partial(self.classifier.logits, ids), ids.shape)
+        if logits is not None:
+            self._check(ids, logits)
+            self._count(*ids.shape)
+        return logits
+
+    def _fitting(
+        self, call: Callable[[], Answer], shape: tuple[int, ...], share: int = 1
+    ) -> Answer | None:
         try:
-            logits = self.classifier.logits(ids)
+            return call()
         except (MemoryError, RuntimeError) as error:
             if not _is_out_of_memory(error):
                 raise
-            if len(ids) == 1:
+            rows, tokens = shape[:2]
+            if rows == 1:
                 raise OutputError(
-                    f"A single sequence of {ids.shape[1]} tokens does not fit into memory.",
+                    f"A single sequence of {tokens} tokens does not fit into memory.",
                     "Use a shorter text, a smaller model or a device with more memory.",
                 ) from error
-            self.batch_tokens = max(1, ids.size // 2)
+            self.batch_tokens = max(1, share * rows * tokens // 2)
             return None
-        self._check(ids, logits)
-        self.forwards += len(ids)
-        self.tokens += ids.size
+
+    def _count(self, rows: int, tokens: int) -> None:
+        self.forwards += rows
+        self.tokens += rows * tokens
         if self.progress is not None:
             self.progress(self.forwards, max(self.planned, self.forwards))
-        return logits
 
     def _spend(self, sequences: int) -> None:
         if self.left is not None and sequences > self.left:
@@ -113,6 +190,33 @@ class Query:
                 f" ({len(bad)} of {len(ids)} in this batch are not finite).",
                 "Check the model on that input; a float16 model may need float32.",
             )
+
+
+def _differentiable(classifier: Classifier) -> WithGradients:
+    if not isinstance(classifier, WithGradients):
+        raise _missing("gradients", classifier)
+    return classifier
+
+
+def _attentive(classifier: Classifier) -> WithAttention:
+    if not isinstance(classifier, WithAttention):
+        raise _missing("attention weights", classifier)
+    return classifier
+
+
+def _missing(what: str, classifier: Classifier) -> SettingError:
+    return SettingError(
+        f"This method needs the model's {what}, and {classifier.name!r} gives only answers.",
+        "Load the model itself with piste.load(), or use a method that only asks, such as slalom.",
+    )
+
+
+def _check_finite(what: str, *answers: FloatArray) -> None:
+    if not all(np.isfinite(answer).all() for answer in answers):
+        raise OutputError(
+            f"The model's {what} for this text are not finite.",
+            "Check the model on it; a float16 model may need float32.",
+        )
 
 
 def _is_out_of_memory(error: Exception) -> bool:
