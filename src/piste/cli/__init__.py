@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from piste.cli import explain, methods
+from piste.cli import explain, methods, theory
 from piste.errors import PisteError
 
 app = typer.Typer(
@@ -19,6 +19,7 @@ app = typer.Typer(
 )
 app.command("explain")(explain.explain)
 app.command("methods")(methods.methods)
+app.command("theory")(theory.theory)
 
 
 def _show_version(wanted: bool) -> None:

@@ -5,6 +5,7 @@ can be asked about a deeper model too, on the hidden states that the reading lay
 then no theorem, and `lime_in_depth` measures what is left of them.
 """
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -91,6 +92,7 @@ def deeper(vocabulary: int, shape: Shape, depth: Depth, seed: int) -> Deeper:
         return Deeper(vocabulary, shape, depth).double().eval()
 
 
+@functools.cache  # several questions are put to the same models
 def trained_deeper(shape: Shape, depth: Depth, seed: int, texts: int = 1000) -> Deeper:
     """A model trained on `toy` reviews, in float64; token `toy.FIRST` + i is the i-th toy word."""
     model = deeper(FIRST + len(WORDS), shape, depth, seed)

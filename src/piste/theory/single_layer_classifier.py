@@ -62,6 +62,38 @@ class SingleLayerClassifier:
     def show(self, ids: IntArray) -> str:
         return " ".join(self.words.known[number] for number in ids.tolist())
 
+    def token_id(self, name: str) -> int | None:
+        return UNK if name == "unk" else None
+
+    def embed(self, ids: IntArray) -> FloatArray:
+        """e_t, position included: [rows, tokens] -> [rows, tokens, width]."""
+        with torch.inference_mode():
+            return _numpy(self.module.embed(self._tensor(ids)))
+
+    def gradients(self, embeddings: FloatArray, index: int) -> tuple[FloatArray, FloatArray]:
+        """Log-odds of label `index` [rows] and their gradients [rows, tokens, width].
+
+        The padding behind the text is part of the model, not of the embeddings.
+        """
+        entered = torch.tensor(embeddings, dtype=self.module.last.dtype).requires_grad_()
+        margins = self.module.read(self.module.extend(entered)) * (1 if index == 1 else -1)
+        (slopes,) = torch.autograd.grad(margins.sum(), entered)
+        return _numpy(margins), _numpy(slopes)
+
+    def attentions(self, ids: IntArray) -> tuple[FloatArray, int]:
+        """Weights [1, rows, heads, tokens, tokens], read at [CLS].
+
+        [CLS] asks the only query, so every other row is 0; and what the unmasked padding draws is
+        missing from its row, which sums to less than 1.
+        """
+        rows, length = ids.shape
+        with torch.inference_mode():
+            embedded = self.module.embed(self.module.pad(self._tensor(ids)))
+            asked = _numpy(self.module.attention(embedded))[..., :length]  # [rows, heads, tokens]
+        weights = np.zeros((1, rows, self.module.shape.heads, length, length))
+        weights[0, :, :, 0] = asked
+        return weights, 0
+
     def _tensor(self, ids: IntArray) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(ids)).to(self.module.positions.device)
 

@@ -1,0 +1,26 @@
+"""All checks of the papers' claims, and all measurements of their open questions."""
+
+from collections.abc import Callable, Iterator
+
+from piste.theory import checks_attention, checks_slalom
+from piste.theory.attention_and_removal import attention_and_depth, attention_and_values
+from piste.theory.lime_in_depth import lime_in_depth
+from piste.theory.report import Finding, Table
+from piste.theory.subwords import conjunctions, subwords
+
+CHECKS: tuple[Callable[[], Finding], ...] = (*checks_slalom.CHECKS, *checks_attention.CHECKS)
+
+
+def run_checks() -> Iterator[Finding]:
+    """Every claim, as it is checked."""
+    for check in CHECKS:
+        yield check()
+
+
+def open_questions() -> Iterator[Table]:
+    """What the papers left open, measured: a minute or two."""
+    yield lime_in_depth()
+    yield attention_and_values()
+    yield attention_and_depth()
+    yield conjunctions()
+    yield from subwords()
