@@ -93,12 +93,12 @@ def deeper(vocabulary: int, shape: Shape, depth: Depth, seed: int) -> Deeper:
 
 
 @functools.cache  # several questions are put to the same models
-def trained_deeper(shape: Shape, depth: Depth, seed: int, texts: int = 1000) -> Deeper:
+def trained_deeper(shape: Shape, depth: Depth, seed: int, texts: int = 3000) -> Deeper:
     """A model trained on `toy` reviews, in float64; token `toy.FIRST` + i is the i-th toy word."""
     model = deeper(FIRST + len(WORDS), shape, depth, seed)
     ids, truth = toy_rows(np.random.default_rng(seed), texts, shape.window)
     with seeded(seed):
-        fit(model, ids, truth, epochs=5, rate=5e-3, batch=32)
+        fit(model, ids, truth, epochs=4, rate=1e-2, batch=64)
     return model
 
 
