@@ -63,40 +63,9 @@ def test_the_other_target_has_the_opposite_values():
     assert plus.scores["importance"] == pytest.approx(minus.scores["importance"], abs=1e-6)
 
 
-@pytest.mark.parametrize("method", sorted(piste.METHODS))
-@pytest.mark.parametrize("unit", ["word", "token", "sentence"])
-def test_the_same_seed_gives_the_same_bits(demo, method, unit):
-    first, second = (piste.explain(REVIEW, demo, method, unit=unit, seed=7) for _ in range(2))
-    for name, scores in first.scores.items():
-        assert scores.tobytes() == second.scores[name].tobytes()
-    assert first.fidelity == second.fidelity
-
-
-@pytest.mark.parametrize("method", sorted(piste.METHODS))
-def test_the_backend_does_not_change_the_scores(demo, compiled_demo, method):
-    torch, compiled = (piste.explain(REVIEW, c, method) for c in (demo, compiled_demo))
-    for kind, scores in torch.scores.items():
-        size = np.abs(scores).max()
-        assert compiled.scores[kind] == pytest.approx(scores, rel=1e-4, abs=1e-4 * size), kind
-    assert "openvino" in compiled.backend
-    assert "torch" in torch.backend
-
-
 def test_another_seed_asks_other_sequences(demo):
     first, second = (piste.explain(REVIEW, demo, seed=seed) for seed in (1, 2))
     assert (first.scores["value"] != second.scores["value"]).any()
-
-
-@pytest.mark.parametrize("method", sorted(piste.METHODS))
-@pytest.mark.parametrize("name", ["demo", "compiled_demo", "bert", "gpt2"])
-def test_the_batch_size_does_not_change_the_scores(name, method, request):
-    classifier = request.getfixturevalue(name)
-    reference = piste.explain(REVIEW[:150], classifier, method)
-    for batch_tokens in (1, 50):
-        other = piste.explain(REVIEW[:150], classifier, method, batch_tokens=batch_tokens)
-        for kind, scores in reference.scores.items():
-            size = np.abs(scores).max()
-            assert other.scores[kind] == pytest.approx(scores, rel=1e-4, abs=1e-4 * size), kind
 
 
 def test_the_words_a_person_would_name_stand_at_the_top(demo):
@@ -122,14 +91,6 @@ def test_a_hundred_words_cost_at_most_forty_readings(demo):
         assert explanation.cost.tokens <= 40 * (len(encoded.ids) + encoded.frame.size)
 
 
-@pytest.mark.parametrize("method", sorted(piste.METHODS))
-def test_the_budget_is_respected_by_every_method(demo, method):
-    explanation = piste.explain(REVIEW, demo, method, budget=70)
-    assert 0 < explanation.cost.forwards <= 70
-    with pytest.raises(SettingError, match="at least"):
-        piste.explain(REVIEW, demo, method, budget=9)
-
-
 @pytest.mark.parametrize("budget", [0, -3, 5, "9", 2.5, True])
 def test_budgets_that_make_no_sense(demo, budget):
     with pytest.raises(SettingError):
@@ -147,7 +108,7 @@ def test_numbers_that_make_no_sense(demo, settings):
 @pytest.mark.parametrize(
     ("settings", "listed"),
     [
-        ({"method": "slalon"}, "slalom, slalom-ana"),
+        ({"method": "slalon"}, "slalom, slalom-ana, lime"),
         ({"unit": "letter"}, "token, word, sentence"),
         ({"target": "happy"}, "negative, positive"),
         ({"target": 2}, "0 to 1"),
@@ -183,19 +144,6 @@ EDGE_TEXTS = {
     "ten thousand words": "this film was good and that one bad " * 1250,
     "one word of a thousand letters": "o" * 1000,
 }
-
-
-@pytest.mark.parametrize("name", sorted(EDGE_TEXTS))
-@pytest.mark.parametrize("method", sorted(piste.METHODS))
-def test_edge_texts_have_a_defined_result(demo, method, name):
-    text = EDGE_TEXTS[name]
-    for unit in ("word", "token", "sentence"):
-        explanation = piste.explain(text, demo, method, unit=unit)
-        assert explanation.players
-        assert all(np.isfinite(scores).all() for scores in explanation.scores.values())
-        assert all(len(s) == len(explanation.players) for s in explanation.scores.values())
-        assert all(text[p.start : p.end] == p.text for p in explanation.players)
-        explanation.to_json()
 
 
 @pytest.mark.parametrize("thing", [len, object(), 3, lambda texts: texts])

@@ -181,7 +181,8 @@ class Explanation:
     def change(self, removed: Sequence[int]) -> float:
         """How far the target's score falls without these players, as the explanation predicts it.
 
-        By the surrogate's formula where there is one, else the sum of the players' scores.
+        By the surrogate's formula where there is one, else the sum of the players' own scores:
+        those named `removal`, or the primary ones.
         """
         gone = sorted({whole_number("a player's index", index, 0) for index in removed})
         if gone and gone[-1] >= len(self.players):
@@ -190,7 +191,8 @@ class Explanation:
             )
         if self.formula is not None:
             return self.formula.change(gone)
-        return float(self.scores[self.primary][gone].sum())
+        own = "removal" if "removal" in self.scores else self.primary
+        return float(self.scores[own][gone].sum())
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON; `from_dict` gives the same explanation back."""

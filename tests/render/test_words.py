@@ -1,5 +1,7 @@
 """The sentences say what is there, and no more than that."""
 
+import dataclasses
+
 import pytest
 
 from piste.explanation import Agreement, Explanation, Fidelity, FitReport, Target
@@ -119,7 +121,11 @@ def test_cost_and_facts() -> None:
 
 def test_known_and_unknown_scores_have_a_meaning() -> None:
     assert "speaks for “positive”" in words.meanings(sample())["value"]
-    assert "a score of the method lime" in words.meanings(weighted())["weight"]
+    assert "adds to the log-odds" in words.meanings(weighted())["weight"]
+    unknown = dataclasses.replace(
+        weighted(), scores={"fog": weighted().scores["weight"]}, primary="fog"
+    )
+    assert "a score of the method lime" in words.meanings(unknown)["fog"]
 
 
 def test_braces_in_names_are_only_text() -> None:

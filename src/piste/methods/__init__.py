@@ -5,13 +5,33 @@ from collections.abc import Mapping
 from typing import Any
 
 from piste.errors import SettingError, choices
+from piste.methods.anchors import Anchors
+from piste.methods.attention import Attention
 from piste.methods.base import Method
+from piste.methods.gam import GamSurrogate
+from piste.methods.gradients import Gradients
+from piste.methods.integrated_gradients import IntegratedGradients
+from piste.methods.kernel_shap import KernelShap
+from piste.methods.lime import Lime
+from piste.methods.linear import LinearSurrogate
+from piste.methods.occlusion import Occlusion
+from piste.methods.rollout import Rollout
 from piste.methods.slalom import Slalom
 from piste.methods.slalom_ana import SlalomAna
 
 METHODS: Mapping[str, Method] = {
     "slalom": Slalom(),
     "slalom-ana": SlalomAna(),
+    "lime": Lime(),
+    "kernel-shap": KernelShap(),
+    "occlusion": Occlusion(),
+    "gradients": Gradients(),
+    "integrated-gradients": IntegratedGradients(),
+    "attention": Attention(),
+    "rollout": Rollout(),
+    "linear": LinearSurrogate(),
+    "gam": GamSurrogate(),
+    "anchors": Anchors(),
 }
 
 

@@ -8,7 +8,10 @@ RGB = tuple[int, int, int]
 
 FOR: RGB = (31, 119, 214)
 AGAINST: RGB = (222, 104, 0)
-WEIGHTS = frozenset({"importance"})  # scores that are weights: they speak neither for nor against
+# Scores that are weights: they speak neither for nor against.
+WEIGHTS = frozenset(
+    {"importance", "grad-l1", "grad-l2", "alpha-avg", "alpha-max", "rollout", "anchor"}
+)
 
 
 def strengths(explanation: Explanation, name: str | None = None) -> FloatArray:

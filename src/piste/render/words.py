@@ -13,6 +13,7 @@ _RATINGS = ((0.9, "very good"), (0.75, "good"), (LOW, "fair"), (-math.inf, "poor
 _KINDS = {
     "short": ("new short sequence", "new short sequences"),
     "deletions": ("new shortened copy of the text", "new shortened copies of the text"),
+    "removals": ("new removal of a few words", "new removals of a few words"),
 }
 _MEANINGS = {
     "value": "the {scale} that the {unit} alone would get, as estimated. Above 0 it speaks for "
@@ -23,13 +24,27 @@ _MEANINGS = {
     "removal": "how far the {scale} should fall if this occurrence is removed",
     "shapley": "the fair share of the {unit} in the {scale}, over all orders of adding {unit}s",
 }
+_SIDES = "Above 0 it speaks for {label}, below 0 against"
+_MEANINGS |= {
+    "weight": f"what the {{unit}} adds to the {{scale}} where it is present. {_SIDES}",
+    "grad-input": f"the gradient at the {{unit}} times its embedding. {_SIDES}",
+    "grad-avg": f"the mean of the gradient at the {{unit}} over its dimensions. {_SIDES}",
+    "grad-l1": "the size of the gradient at the {unit} (sum of absolute values); it has no side",
+    "grad-l2": "the size of the gradient at the {unit} (Euclidean); it has no side",
+    "ig": f"the {{unit}}'s part of the way from the baseline to the text. {_SIDES}",
+    "alpha-avg": "the attention that the {unit} gets where the model classifies, the heads' mean; "
+    "it has no side",
+    "alpha-max": "the attention of the head that looks most at the {unit}; it has no side",
+    "rollout": "the attention that reaches the {unit} through all layers; it has no side",
+    "anchor": "1 for the {unit}s that together keep the decision, 0 for all others",
+}
 _WARNING = "The explanation misses much of what the model does here; do not rely on it alone."
 _WARNINGS = {
     "deletions": "Near the whole text the model reacts to the loss of words otherwise than the "
     "explanation predicts: take the scores for what the words do in short texts."
 }
 ERRORS = "the standard error: asking other sequences would move the score about so far"
-_OTHER = "a score of the method {method}. Above 0 it speaks for {label}, below 0 against"
+_OTHER = f"a score of the method {{method}}. {_SIDES}"
 
 
 @dataclass(frozen=True)
@@ -142,6 +157,8 @@ def headline(explanation: Explanation) -> str:
         return "Agreement with the model: not measured"
     parts = []
     for kind, check in explanation.fidelity.checks.items():
+        if kind == "convergence":
+            return _agreement(kind, check, explanation.target.scale)
         where = _KINDS.get(kind, (kind, f"sequences ({kind})"))[1]
         figure = "" if check.r2 is None else f" (R² {_r2(check.r2)})"
         parts.append(f"{rating(check.r2)} on {where}{figure}")
@@ -158,13 +175,16 @@ def _fidelity(fidelity: Fidelity | None, scale: str) -> list[Statement]:
     found = []
     for kind, check in fidelity.checks.items():
         sentence = _agreement(kind, check, scale)
-        found.append(Statement(f"Agreement with the model: {rating(check.r2)}. {sentence}"))
+        rated = "" if kind == "convergence" else f"Agreement with the model: {rating(check.r2)}. "
+        found.append(Statement(f"{rated}{sentence}"))
         if check.r2 is not None and check.r2 < LOW:
             found.append(Statement(_WARNINGS.get(kind, _WARNING), warning=True))
     return found
 
 
 def _agreement(kind: str, check: Agreement, scale: str) -> str:
+    if kind == "convergence":
+        return f"The scores add up to the difference from the baseline within {check.rmse:.2g}."
     one, many = _KINDS.get(kind, (f"new sequence ({kind})", f"new sequences ({kind})"))
     where = f"On {check.samples:,} {one if check.samples == 1 else many}"
     if check.r2 is None:

@@ -58,12 +58,12 @@ class LengthScale:
         hats = self._hats(lengths)
         columns = np.hstack([hats[:, 1:], hats[:, 1:] * scores[:, None]])
         rest = margins - scores  # what "no change" leaves
-        change = np.zeros(2 * others)
+        change: FloatArray = np.zeros(2 * others)
         for _ in range(2):  # the second time the noise is known better
             noise = float(np.mean((rest - columns @ change) ** 2))
             gram = columns.T @ columns + noise * np.eye(2 * others)
             gram += 1e-12 * np.trace(gram) * np.eye(2 * others)
-            change = np.linalg.solve(gram, columns.T @ rest)
+            change = np.asarray(np.linalg.solve(gram, columns.T @ rest), dtype=np.float64)
         level = np.append(0.0, change[:others])
         scale = np.append(1.0, np.maximum(1 + change[others:], LEAST_SCALE))
         return LengthScale(self.knots, level, scale)

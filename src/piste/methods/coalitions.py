@@ -1,0 +1,107 @@
+"""Parts of the text, as many methods ask for them: who is kept, what becomes of the others."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from piste.design import portions
+from piste.errors import SettingError, choices
+from piste.explanation import Fidelity, FloatArray, Target
+from piste.methods.base import agreement
+from piste.models.query import Query
+from piste.models.target import margins
+from piste.ragged import Ragged
+from piste.text.players import Players
+
+BoolArray = NDArray[np.bool_]
+REMOVALS = ("delete", "unk", "mask", "pad")
+CHECKED = 8  # fresh shortened copies of the text
+
+
+def check_removal(removal: str) -> None:
+    """Raise the error for a way of removing that does not exist."""
+    if removal not in REMOVALS:
+        raise choices("removal", removal, REMOVALS)
+
+
+@dataclass(frozen=True)
+class Game:
+    """The model as a function of coalitions: the margin of the text with only those players.
+
+    Absent players are deleted, or their tokens are replaced in place by a token of the tokenizer.
+    """
+
+    query: Query
+    players: Players
+    target: Target
+    removal: str = "delete"
+
+    def play(self, keep: BoolArray) -> FloatArray:
+        """Margins of coalitions [rows, players]."""
+        found, known = np.zeros(len(keep)), self._askable(keep)
+        if known.any():
+            logits = self.query.logits(self._rows(keep[known]))
+            found[known] = margins(logits, self.query.classifier, self.target.index)
+        return found
+
+    def decides(self, keep: BoolArray) -> BoolArray:
+        """Whether the model decides for the target [rows]; an empty text decides nothing."""
+        found, known = np.zeros(len(keep), dtype=bool), self._askable(keep)
+        if known.any():
+            logits = self.query.logits(self._rows(keep[known]))
+            several = logits.shape[1] > 1
+            found[known] = (
+                logits.argmax(axis=1) == self.target.index if several else logits[:, 0] > 0
+            )
+        return found
+
+    def _askable(self, keep: BoolArray) -> BoolArray:
+        return np.asarray(keep.any(axis=1) | self.says_something_empty)
+
+    @property
+    def says_something_empty(self) -> bool:
+        """Whether there is a sequence without any player; else it counts as undecided, 0."""
+        return self.removal != "delete" or self.players.frame.size > 0
+
+    def _rows(self, keep: BoolArray) -> Ragged:
+        if self.removal == "delete":
+            return Ragged.masked(keep).expand(self.players.ids)
+        ids = self.players.ids
+        owner = np.repeat(np.arange(len(self.players)), ids.lengths)
+        return Ragged.table(np.where(keep[:, owner], ids.values, self._replacement()))
+
+    def _replacement(self) -> int:
+        found = self.query.token_id(self.removal)
+        if found is None:
+            raise SettingError(
+                f"This classifier has no {self.removal!r} token to put in a word's place.",
+                'Use removal="delete".',
+            )
+        return found
+
+    def checked(
+        self, predict: Callable[[BoolArray], FloatArray], rng: np.random.Generator
+    ) -> Fidelity | None:
+        """Agreement of additive predictions with the model on shortened copies of the text."""
+        rows = min(CHECKED, CHECKED if self.query.left is None else self.query.left)
+        if len(self.players) < 2 or rows < 2:
+            return None
+        shares = np.where(np.arange(rows) % 2 == 0, 0.9, 0.6)
+        drawn = portions(rng, shares, self.players.ids.lengths)
+        keep = np.zeros((rows, len(self.players)), dtype=bool)
+        keep[np.repeat(np.arange(rows), drawn.lengths), drawn.values] = True
+        return Fidelity({"deletions": agreement(predict(keep), self.play(keep))})
+
+
+def affordable(query: Query, wanted: int, kept_back: int = CHECKED, least: int = 2) -> int:
+    """How many sequences of those wanted the budget allows, with some kept back for the check."""
+    if query.left is None:
+        return wanted
+    if query.left - kept_back < least:
+        raise SettingError(
+            f"The budget is too small: this method needs {least} sequences at least.",
+            f"Give at least {query.forwards + least + kept_back}.",
+        )
+    return min(wanted, query.left - kept_back)

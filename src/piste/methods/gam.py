@@ -1,0 +1,57 @@
+"""The GAM surrogate of the SLALOM paper (its Table 6): token and position by lasso."""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from piste.errors import SettingError, whole_number
+from piste.explanation import FloatArray, Target
+from piste.methods.base import Attribution, ask
+from piste.methods.coalitions import BoolArray, Game, affordable
+from piste.methods.linear import parts_of_every_size
+from piste.models.query import Query
+from piste.ragged import Ragged
+from piste.surrogates.gam import fit_gam
+from piste.text.players import Players
+
+
+@dataclass(frozen=True)
+class GamSurrogate:
+    """One weight for each word at each place, by lasso: additive, but not blind to position.
+
+    1. Random parts of the text, of every size.
+    2. Lasso of the log-odds on which distinct word stands at which place of the part.
+    3. A player's score is the weight of its word at its place in the whole text.
+    """
+
+    samples: int = 1000
+    penalty: float = 0.01  # of the lasso, as a share of the one that leaves no weight at all
+
+    def __post_init__(self) -> None:
+        whole_number("samples", self.samples, 2)
+        if not 0 < self.penalty < 1:
+            raise SettingError(f"penalty is {self.penalty!r}.", "Give a number between 0 and 1.")
+
+    def explain(
+        self, query: Query, players: Players, target: Target, rng: np.random.Generator
+    ) -> Attribution:
+        samples, count = affordable(query, self.samples), len(players)
+        query.plan(samples)
+        rows = parts_of_every_size(rng, samples, count)
+        answers = ask(query, players, rows, target)
+        started = time.perf_counter()
+        shape = (len(players.first), count)
+        fit = fit_gam(rows, players.groups, answers, shape, self.penalty)
+        seconds = time.perf_counter() - started
+
+        def predict(keep: BoolArray) -> FloatArray:
+            return fit.predict(Ragged.masked(keep), players.groups)
+
+        return Attribution(
+            primary="weight",
+            scores={"weight": fit.weights[players.groups, np.arange(count)]},
+            fidelity=Game(query, players, target).checked(predict, rng),
+            fit_seconds=seconds,
+            surrogate_score=float(fit.predict(players.whole, players.groups)[0]),
+        )

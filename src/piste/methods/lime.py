@@ -1,0 +1,84 @@
+"""LIME for text, as "Attention Meets Post-hoc Interpretability" defines it (arXiv 2402.03485)."""
+
+import time
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from piste.errors import SettingError, whole_number
+from piste.explanation import FloatArray, Target
+from piste.methods.base import Attribution
+from piste.methods.coalitions import BoolArray, Game, affordable, check_removal
+from piste.models.query import Query
+from piste.ragged import IntArray
+from piste.surrogates.linear import fit_linear
+from piste.text.players import Players
+
+
+@dataclass(frozen=True)
+class Lime:
+    """One weight a word, by weighted ridge regression on random deletions (LIME).
+
+    1. Remove a random number of distinct words (uniform from 1 to all), chosen at random, every
+       occurrence; the first sample is the text itself.
+    2. Weigh each sample by exp(-distance^2 / (2 width^2)), with the cosine distance between the
+       text and what is left of it: 1 - sqrt(share of the distinct words kept).
+    3. Fit the log-odds by ridge regression on which words are there.
+    """
+
+    samples: int = 1000
+    width: float = 0.25  # lime's own: 25, on distances times 100
+    ridge: float = 1.0
+    removal: Literal["delete", "unk", "mask", "pad"] = "delete"
+
+    def __post_init__(self) -> None:
+        whole_number("samples", self.samples, 2)
+        check_removal(self.removal)
+        if not (self.width > 0 and self.ridge >= 0):
+            raise SettingError("width or ridge is out of range.", "Give width > 0 and ridge >= 0.")
+
+    def explain(
+        self, query: Query, players: Players, target: Target, rng: np.random.Generator
+    ) -> Attribution:
+        samples = affordable(query, self.samples)
+        query.plan(samples)
+        game = Game(query, players, target, self.removal)
+        kept = lime_samples(rng, len(players.first), samples)
+        answers = game.play(kept[:, players.groups])
+        started = time.perf_counter()
+        fit = fit_linear(kept.astype(np.float64), answers, self.weights(kept), self.ridge)
+        seconds = time.perf_counter() - started
+        occurrences = np.bincount(players.groups).astype(np.int64)
+
+        def predict(keep: BoolArray) -> FloatArray:
+            shares = keep @ (fit.weights / occurrences)[players.groups]
+            return np.asarray(fit.intercept + shares)
+
+        return Attribution(
+            primary="weight",
+            scores=_scores(fit.weights, players, occurrences),
+            errors=_scores(fit.errors, players, occurrences),
+            fidelity=game.checked(predict, rng),
+            fit_seconds=seconds,
+            surrogate_score=fit.intercept + float(fit.weights.sum()),
+        )
+
+    def weights(self, kept: BoolArray) -> FloatArray:
+        """The samples' weights [rows] by what they keep [rows, distinct players]."""
+        distance = 1 - np.sqrt(kept.mean(axis=1))
+        return np.asarray(np.exp(-(distance**2) / (2 * self.width**2)))
+
+
+def lime_samples(rng: np.random.Generator, distinct: int, samples: int) -> BoolArray:
+    """Which distinct players each sample keeps; the first keeps all."""
+    removed = rng.integers(1, distinct + 1, size=samples)
+    removed[0] = 0
+    ranks = rng.random((samples, distinct)).argsort(axis=1).argsort(axis=1)
+    return np.asarray(ranks >= removed[:, None])
+
+
+def _scores(weights: FloatArray, players: Players, occurrences: IntArray) -> dict[str, FloatArray]:
+    """The weight of the word, and what one of its occurrences has of it."""
+    shared = weights[players.groups]
+    return {"weight": shared, "removal": shared / occurrences[players.groups]}
