@@ -1,15 +1,18 @@
 """piste's own explainers, through their door, against the closed forms of the single layer."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
+from lime.lime_text import LimeTextExplainer
 
 import piste
 from piste.models.protocol import WithAttention, WithGradients, WithTokens
 from piste.theory import closed_forms
-from piste.theory.lime_sampling import Removal
+from piste.theory.lime_sampling import LIME_BANDWIDTH, Removal, kept_means
 from piste.theory.single_layer import CLS, UNK, Shape
-from piste.theory.single_layer_classifier import SingleLayerClassifier, train
+from piste.theory.single_layer_classifier import SingleLayerClassifier, padded, train
 from piste.theory.toy import toy_reviews
 
 TEXT = "the movie was superb and a plot weak but music warm"
@@ -102,3 +105,23 @@ def test_removal_is_the_same_game(classifier, ids):
     rows = np.where(np.column_stack([kept, np.ones(5, dtype=bool)])[:, game.owner], ids, UNK)
     with torch.no_grad():
         assert game(kept) == pytest.approx(classifier.logits(rows)[:, 1])
+
+
+@pytest.mark.parametrize("bandwidth", [math.inf, LIME_BANDWIDTH])
+def test_the_lime_package_tends_to_the_closed_form_too(classifier, ids, bandwidth):
+    """Its masks are unknown words to the model: [UNK], in place."""
+    explainer = LimeTextExplainer(
+        kernel_width=100 * min(bandwidth, 1e6), bow=False, random_state=0, feature_selection="none"
+    )
+    explanation = explainer.explain_instance(
+        TEXT,
+        lambda texts: classifier.logits(padded(classifier, texts).numpy()),
+        labels=(1,),
+        num_features=len(ids) - 1,
+        num_samples=4000,
+    )
+    weights = dict(explanation.as_map()[1])
+    found = np.array([weights[position] for position in range(len(ids) - 1)])
+    game = Removal(classifier.module, ids)
+    limit = by_reading(closed_forms.lime_limit(kept_means(game, len(game)), bandwidth), ids)
+    assert np.linalg.norm(found - limit) < 0.06 * np.linalg.norm(limit)
