@@ -82,6 +82,13 @@ def test_padding_happens_inside(trained):
     assert trained.logits(many) == pytest.approx(np.repeat(logits, 600, axis=0), abs=1e-5)
 
 
+def test_more_than_the_window_is_refused(trained):
+    with pytest.raises(piste.PisteError, match="window of 32"):
+        trained.logits(np.ones((1, 33), dtype=np.int64))
+    with pytest.raises(ValueError, match="do not fit"):
+        trained.module(torch.ones(1, 33, dtype=torch.long))
+
+
 def test_save_and_load(trained, tmp_path):
     path = trained.save(tmp_path / "model.safetensors")
     loaded = load_single_layer(path)

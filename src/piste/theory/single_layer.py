@@ -55,6 +55,8 @@ class SingleLayer(nn.Module):
 
     def pad(self, ids: Tensor) -> Tensor:
         """[batch, length] -> [batch, window], with [UNK] behind the text."""
+        if ids.shape[1] > self.shape.window:  # torch would cut it without a word
+            raise ValueError(f"{ids.shape[1]} tokens do not fit the window, {self.shape.window}")
         return nn.functional.pad(ids, (0, self.shape.window - ids.shape[1]), value=UNK)
 
     def embed(self, ids: Tensor, start: int = 0) -> Tensor:

@@ -15,7 +15,7 @@ import torch
 from safetensors.torch import load_file, save
 from torch import Tensor
 
-from piste.errors import FileError, SettingError
+from piste.errors import FileError, OutputError, SettingError
 from piste.explanation import FloatArray
 from piste.files import write_atomic
 from piste.models.protocol import Outputs
@@ -95,6 +95,12 @@ class SingleLayerClassifier:
         return weights, 0
 
     def _tensor(self, ids: IntArray) -> Tensor:
+        if ids.shape[1] > self.module.shape.window:
+            raise OutputError(
+                f"{ids.shape[1]} tokens are more than the model's window of"
+                f" {self.module.shape.window}.",
+                "Ask for shorter sequences, or train with a larger Shape(window=...).",
+            )
         return torch.from_numpy(np.ascontiguousarray(ids)).to(self.module.positions.device)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
