@@ -17,13 +17,14 @@ ORDER = [
     {"design", "models", "surrogates"},
     {"methods", "metrics", "theory"},
     {"explain"},
+    {"compare"},
     {"render", "runs", "experiments"},
     {"web", "cli"},
     {"__init__", "__main__"},
 ]
 RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
-# The Explanation offers its pictures and its reader; they load when asked for.
-FACADE = {("explanation", "render"), ("explanation", "reading")}
+# The results offer their pictures and their reader; they load when asked for.
+FACADE = {("explanation", "render"), ("explanation", "reading"), ("compare", "render")}
 # Where torch may be imported at all; everything else must start without it.
 TORCH = {"models/huggingface.py", "models/compiled.py", "surrogates/sgd.py", "theory"}
 HEAVY = {"torch", "transformers", "openvino", "safetensors"}

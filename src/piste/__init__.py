@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from piste.compare import compare as compare
     from piste.errors import PisteError as PisteError
     from piste.explain import explain as explain
     from piste.explanation import Explanation as Explanation
@@ -28,6 +29,7 @@ _HOMES = {
     "load": "piste.models.loading",
     "from_function": "piste.models.callable",
     "explain": "piste.explain",
+    "compare": "piste.compare",
     "Explanation": "piste.explanation",
     "Player": "piste.explanation",
     "METHODS": "piste.methods",
@@ -49,11 +51,14 @@ def __dir__() -> list[str]:
 
 
 class _Package(ModuleType):
-    """Keeps `piste.explain` the function, also after the module of that name is imported."""
+    """Keeps `piste.explain` the function, also after the module of that name is imported.
+
+    The same for `piste.compare`.
+    """
 
     def __setattr__(self, name: str, value: Any) -> None:
-        is_namesake = isinstance(value, ModuleType) and name == "explain"
-        super().__setattr__(name, value.explain if is_namesake else value)
+        is_namesake = isinstance(value, ModuleType) and name in ("explain", "compare")
+        super().__setattr__(name, getattr(value, name) if is_namesake else value)
 
 
 sys.modules[__name__].__class__ = _Package

@@ -1,0 +1,228 @@
+"""Several explanations of one decision side by side, and what each is worth on this very text."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from piste.errors import PisteError, SettingError, whole_number
+from piste.explain import _classifier as as_classifier
+from piste.explain import explain
+from piste.explanation import Explanation, FloatArray, Target
+from piste.files import write_atomic
+from piste.methods import find_method
+from piste.methods.base import Method
+from piste.metrics.agreement import agreement
+from piste.metrics.deletion import STEPS, deletion, insertion
+from piste.metrics.removal_fidelity import DRAWS, MOST, removal_error
+from piste.models.protocol import Classifier
+from piste.models.query import Progress, Query
+from piste.models.target import resolve_target
+from piste.text.encoding import check_text
+from piste.text.players import Players, split
+
+SEVEN = (
+    "slalom",
+    "lime",
+    "kernel-shap",
+    "occlusion",
+    "integrated-gradients",
+    "gradients",
+    "attention",
+)
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What one explanation is worth on its text; None where it cannot be said."""
+
+    deletion: float | None  # mean fall of the probability, highest-scored first; higher is better
+    insertion: float | None  # what the highest-scored alone leave missing; lower is better
+    removal_error: float | None  # of predicted changes; 0 perfect, 1 like predicting none
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How the figures were measured, and what that cost."""
+
+    steps: int  # points of a deletion curve, at most
+    draws: int  # random removals
+    most: int  # players a removal takes away, at most
+    forwards: int  # sequences asked for all methods together
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """Explanations of one decision by name, and how far they agree with each other and the model.
+
+    `agreement[i][j]` is Spearman's correlation of the i-th and the j-th explanation's scores.
+    `failed` holds the methods that could not run, with the reason. `measured` is empty unless
+    asked for.
+    """
+
+    explanations: Mapping[str, Explanation]
+    failed: Mapping[str, str]
+    agreement: FloatArray  # [methods, methods], in the order of the explanations
+    measured: Mapping[str, Figures]
+    protocol: Protocol | None = None
+
+    @property
+    def first(self) -> Explanation:
+        """The first of them, for what all have in common: text, players, target, model."""
+        return next(iter(self.explanations.values()))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON."""
+        return {
+            "schema": SCHEMA,
+            "explanations": {name: found.to_dict() for name, found in self.explanations.items()},
+            "failed": dict(self.failed),
+            "agreement": [[_number(value) for value in row] for row in self.agreement.tolist()],
+            "measured": {name: asdict(figures) for name, figures in self.measured.items()},
+            "protocol": None if self.protocol is None else asdict(self.protocol),
+        }
+
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The comparison as JSON text, also written to `path` when given."""
+        text = json.dumps(self.to_dict(), indent=1, allow_nan=False)
+        if path is not None:
+            write_atomic(path, text + "\n")
+        return text
+
+    # As with an Explanation, the pictures are loaded only when asked for.
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
+        """One self-contained HTML page, also written to `path` when given."""
+        from piste.render.comparison_html import page
+
+        text = page(self)
+        if path is not None:
+            write_atomic(path, text)
+        return text
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
+        """A matplotlib figure, also written to `path` (.png, .svg or .pdf) when given."""
+        from piste.render.comparison_figure import draw
+
+        return draw(self, path)
+
+    def __repr__(self) -> str:
+        return f"<Comparison of {', '.join(self.explanations)} on {self.first.target.label!r}>"
+
+    def __str__(self) -> str:
+        from piste.render.comparison_terminal import as_text
+
+        return as_text(self)
+
+
+def compare(
+    text: str,
+    classifier: Classifier | str | None = None,
+    methods: Sequence[str | Method] = SEVEN,
+    *,
+    target: str | int | None = None,
+    unit: str = "word",
+    repeats: str = "shared",
+    seed: int = 0,
+    budget: int | None = None,
+    measure: bool = False,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Explain one decision by several methods, all towards the same target.
+
+    methods: names from `METHODS` or objects; one that cannot run here (gradients of a function)
+    is listed in `failed` with the reason, and the others are compared.
+    measure: also try each explanation on the model: delete its strongest words, check the changes
+    it predicts. Some hundreds of sequences more.
+    budget: the most sequences each method may ask; the others are as in `explain`.
+    """
+    chosen = named(methods)
+    budget = None if budget is None else whole_number("budget", budget, 1)
+    classifier = as_classifier(classifier)
+    query, players, resolved = _on_trial(text, classifier, target, unit, repeats)
+    found: dict[str, Explanation] = {}
+    failed: dict[str, str] = {}
+    meter = _Meter(progress)
+    for name, method in chosen.items():
+        try:
+            found[name] = explain(
+                text,
+                classifier,
+                method,
+                target=resolved.index,
+                unit=unit,
+                repeats=repeats,
+                seed=seed,
+                budget=budget,
+                progress=meter,
+            )
+        except PisteError as error:
+            failed[name] = str(error)
+        meter.next()
+    if not found:
+        raise SettingError("None of the methods could run.", next(iter(failed.values())))
+    query.progress = meter
+    figures = _measured(query, players, resolved, found, seed) if measure else {}
+    protocol = Protocol(STEPS, DRAWS, MOST, query.forwards) if measure else None
+    return Comparison(found, failed, agreement(list(found.values())), figures, protocol)
+
+
+def named(methods: Sequence[str | Method]) -> dict[str, Method]:
+    """The methods by name; a name that comes again is numbered."""
+    if isinstance(methods, str) or not methods:
+        raise SettingError(f"methods is {methods!r}.", 'Give several: ["slalom", "lime"].')
+    found: dict[str, Method] = {}
+    for given in methods:
+        name, method = find_method(given)
+        again = sum(known == name or known.startswith(f"{name} ") for known in found)
+        found[f"{name} {again + 1}" if again else name] = method
+    return found
+
+
+class _Meter:
+    """One progress for several runs, each of which counts from 0."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self.progress = progress
+        self.before = self.done = 0
+
+    def __call__(self, done: int, planned: int) -> None:
+        self.done = done
+        if self.progress is not None:
+            self.progress(self.before + done, self.before + planned)
+
+    def next(self) -> None:
+        self.before, self.done = self.before + self.done, 0
+
+
+def _on_trial(
+    text: str, classifier: Classifier, wanted: str | int | None, unit: str, repeats: str
+) -> tuple[Query, Players, Target]:
+    """The line on which all are measured (nothing is asked twice), and the target of all."""
+    encoding = classifier.encode(check_text(text))
+    players = split(encoding, unit, repeats)
+    query = Query(classifier, encoding.frame)
+    whole = query.logits(players.whole.expand(players.ids))[0]
+    return query, players, resolve_target(classifier, whole, wanted)
+
+
+def _measured(
+    query: Query, players: Players, target: Target, found: Mapping[str, Explanation], seed: int
+) -> dict[str, Figures]:
+    figures = {}
+    for name, explanation in found.items():
+        scores = explanation.scores[explanation.primary]
+        figures[name] = Figures(
+            deletion(query, players, target, scores),
+            insertion(query, players, target, scores),
+            removal_error(query, players, target, explanation, seed=seed),
+        )
+    return figures
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,37 @@
+"""Rank agreement: do two explanations order the words alike?"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.stats import rankdata
+
+from piste.explanation import Explanation, FloatArray
+from piste.metrics.removal_fidelity import SIDELESS
+
+
+def agreement(explanations: Sequence[Explanation]) -> FloatArray:
+    """Spearman's correlation of the primary scores, each with each [methods, methods].
+
+    Where one of two has no side (attention), sizes are compared: a word that speaks loudly
+    against should get as much attention as one that speaks for. NaN where all scores are equal.
+    """
+    found = np.ones((len(explanations), len(explanations)))
+    for row, one in enumerate(explanations):
+        for column, other in enumerate(explanations[:row]):
+            found[row, column] = found[column, row] = _pair(one, other)
+    return found
+
+
+def spearman(one: FloatArray, other: FloatArray) -> float:
+    """The correlation of ranks, equal values sharing theirs; NaN where either never varies."""
+    ranks = [rankdata(np.nan_to_num(scores)) for scores in (one, other)]
+    centred = [rank - rank.mean() for rank in ranks]
+    size = float(np.sqrt((centred[0] @ centred[0]) * (centred[1] @ centred[1])))
+    return float(centred[0] @ centred[1]) / size if size > 0 else float("nan")
+
+
+def _pair(one: Explanation, other: Explanation) -> float:
+    scores = [found.scores[found.primary] for found in (one, other)]
+    if SIDELESS & {one.primary, other.primary}:
+        scores = [np.abs(values) for values in scores]
+    return spearman(*scores)

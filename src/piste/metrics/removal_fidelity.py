@@ -1,0 +1,58 @@
+"""Removal fidelity: does the explanation know what happens when words are removed?"""
+
+import numpy as np
+
+from piste.explanation import Explanation, Target
+from piste.metrics.asking import answers
+from piste.models.query import Query
+from piste.ragged import IntArray
+from piste.text.players import Players
+
+DRAWS = 60  # random removals
+MOST = 5  # players a removal takes away at most
+# Scores without a side: they rank words, and say nothing of how far the model's answer moves.
+SIDELESS = frozenset(
+    {"importance", "grad-l1", "grad-l2", "alpha-avg", "alpha-max", "rollout", "anchor"}
+)
+
+
+def removal_error(
+    query: Query,
+    players: Players,
+    target: Target,
+    explanation: Explanation,
+    *,
+    draws: int = DRAWS,
+    most: int = MOST,
+    seed: int = 0,
+) -> float | None:
+    """Remove 1 to `most` random players, `draws` times: the RMSE of `explanation.change`.
+
+    Relative to predicting that nothing changes: 0 is perfect, 1 is no better than not knowing.
+    None where the scores predict no change, where there is a single player, or where the model
+    never moves. The same seed draws the same removals for every explanation.
+    """
+    removed = removals(len(players), draws, most, seed)
+    if not removed or not predicts(explanation):
+        return None
+    everybody = np.arange(len(players))
+    left = answers(query, players, target, [np.delete(everybody, gone) for gone in removed])
+    true = target.score - left
+    predicted = np.array([explanation.change(gone.tolist()) for gone in removed])
+    typical = float(np.mean(true**2))
+    return float(np.sqrt(np.mean((predicted - true) ** 2) / typical)) if typical > 0 else None
+
+
+def predicts(explanation: Explanation) -> bool:
+    """Whether the explanation says how far the score moves when players are removed."""
+    known = explanation.formula is not None or "removal" in explanation.scores
+    return known or explanation.primary not in SIDELESS
+
+
+def removals(players: int, draws: int, most: int, seed: int) -> list[IntArray]:
+    """Which players each draw takes away; at least one always stays."""
+    if players < 2:
+        return []
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, min(most, players - 1) + 1, size=draws)
+    return [rng.choice(players, size, replace=False).astype(np.int64) for size in sizes]

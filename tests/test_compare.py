@@ -1,0 +1,124 @@
+"""Several methods on one text: one target, no method that spoils it for the others."""
+
+import json
+
+import numpy as np
+import pytest
+
+import piste
+from piste.compare import SEVEN, named
+from piste.errors import PisteError, SettingError
+from tests.planted import PlantedSlalom, additive
+
+TEXT = "The plot is thin, but the acting is superb."
+
+
+@pytest.fixture(scope="module")
+def measured(demo):
+    return piste.compare(TEXT, demo, budget=80, measure=True)
+
+
+def test_all_seven_run_on_the_demo_towards_one_target(measured):
+    assert tuple(measured.explanations) == SEVEN
+    assert measured.failed == {}
+    assert {ex.target for ex in measured.explanations.values()} == {measured.first.target}
+    assert all(ex.cost.forwards <= 80 for ex in measured.explanations.values())
+    assert measured.agreement.shape == (7, 7)
+
+
+def test_each_is_what_explain_gives(demo, measured):
+    alone = piste.explain(TEXT, demo, "lime", budget=80)
+    assert np.array_equal(alone.scores["weight"], measured.explanations["lime"].scores["weight"])
+
+
+def test_figures_are_measured_on_request_only(demo, measured):
+    assert set(measured.measured) == set(SEVEN)
+    assert measured.measured["attention"].removal_error is None
+    assert 0 < measured.measured["occlusion"].removal_error < 1
+    assert measured.measured["occlusion"].deletion > 0.3
+    plain = piste.compare(TEXT, demo, ["occlusion", "attention"])
+    assert (plain.measured, plain.protocol) == ({}, None)
+
+
+def test_gradients_of_a_function_do_not_spoil_the_others():
+    found = piste.compare(
+        "good bad film", piste.from_function(additive({"good": 2.0, "bad": -1.0}))
+    )
+    assert set(found.failed) == {"integrated-gradients", "gradients", "attention"}
+    assert "gradients" in found.failed["gradients"]
+    assert set(found.explanations) == {"slalom", "lime", "kernel-shap", "occlusion"}
+    assert np.allclose(found.agreement, 1.0)
+
+
+def test_a_planted_slalom_is_predicted_best_by_slalom():
+    planted = PlantedSlalom(20)
+    found = piste.compare(
+        planted.text,
+        piste.from_function(planted),
+        ["slalom", "lime", "occlusion"],
+        measure=True,
+        budget=400,
+    )
+    errors = {name: figures.removal_error for name, figures in found.measured.items()}
+    assert errors["slalom"] < 0.02
+    assert errors["slalom"] < min(errors["lime"], errors["occlusion"])
+
+
+def test_the_target_and_the_seed_reach_every_method(demo):
+    found = piste.compare(TEXT, demo, ["lime", "gradients"], target="negative", seed=3, budget=40)
+    assert {ex.target.label for ex in found.explanations.values()} == {"negative"}
+    assert {ex.seed for ex in found.explanations.values()} == {3}
+
+
+def test_a_method_twice_with_other_settings():
+    assert list(named(["lime", piste.METHODS["lime"], "slalom"])) == ["lime", "lime 2", "slalom"]
+    assert list(named(["slalom-ana", "slalom"])) == ["slalom-ana", "slalom"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"methods": ["slalon"]}, "Did you mean 'slalom'"),
+        ({"methods": []}, "Give several"),
+        ({"methods": "slalom"}, "Give several"),
+        ({"target": "happy"}, "negative, positive"),
+        ({"unit": "words"}, "Did you mean 'word'"),
+        ({"text": " "}, "empty"),
+        ({"budget": 0}, "budget"),
+        ({"budget": 2, "methods": ["slalom"]}, "None of the methods could run"),
+    ],
+)
+def test_mistakes(demo, changes, message):
+    with pytest.raises(PisteError, match=message):
+        piste.compare(**{"text": TEXT, "classifier": demo, **changes})
+
+
+def test_a_classifier_that_is_none():
+    with pytest.raises(SettingError, match="not a classifier"):
+        piste.compare(TEXT, object())
+
+
+def test_json_holds_everything(measured, tmp_path):
+    text = measured.to_json(tmp_path / "c.json")
+    data = json.loads((tmp_path / "c.json").read_text(encoding="utf-8"))
+    assert data == json.loads(text)
+    assert np.allclose(data["agreement"], measured.agreement)
+    assert data["measured"]["lime"]["deletion"] == measured.measured["lime"].deletion
+    again = piste.Explanation.from_dict(data["explanations"]["lime"])
+    assert again == measured.explanations["lime"]
+
+
+def test_an_agreement_that_is_no_number_is_null_in_json():
+    found = piste.compare("a b", piste.from_function(additive({})), ["occlusion", "lime"])
+    assert found.to_dict()["agreement"][0][1] is None
+
+
+def test_progress_only_grows(demo):
+    seen = []
+    piste.compare(
+        TEXT, demo, ["lime", "occlusion"], budget=40, measure=True,
+        progress=lambda done, planned: seen.append((done, planned)),
+    )  # fmt: skip
+    done = [count for count, _ in seen]
+    assert done == sorted(done)
+    assert all(count <= planned for count, planned in seen)
