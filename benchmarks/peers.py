@@ -63,6 +63,7 @@ def main() -> None:
             steps=QUICK_STEPS if options.quick else STEPS,
             sections=sections,
             extras=_extras(minilm, hat, options.quick),
+            note=options.note,
         ),
         page,
     )
@@ -78,6 +79,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--train", type=Path, help="yelp/train.jsonl.gz, if there is no MiniLM yet")
     parser.add_argument("--out", type=Path, default=HERE / "results", help="for what each run says")
     parser.add_argument("--minutes", type=float, default=28, help="for all explainers together")
+    parser.add_argument("--note", default="", help="a remark on this run, for the page")
     parser.add_argument("--texts", type=int, default=30, help="the most reviews")
     return parser.parse_args()
 

@@ -60,6 +60,7 @@ class Report:
     steps: int
     sections: list[Section]
     extras: Mapping[str, str]  # heading -> what a benchmark printed
+    note: str = ""  # what a reader must know of this run
 
 
 def write(report: Report, page: Path) -> None:
@@ -97,7 +98,7 @@ def _top(report: Report) -> str:
         f"* Date: {date.today().isoformat()}\n"
         f"* Machine: {machine()}\n"
         f"* piste's environment: Python {platform.python_version()}, {ours}\n"
-        f"* The peers' environment: {peers}\n"
+        f"* The peers' environment: {peers}\n" + (f"* Note: {report.note}\n" if report.note else "")
     )
 
 
@@ -160,8 +161,8 @@ def _notes(steps: int) -> str:
 * Removal error: 1 to {MOST_REMOVED} random words are removed, {DRAWS} times a review; the error of
   the predicted change of the log-odds relative to predicting no change (1.00), median over texts.
   Additive explainers predict the sum of the scores; lime's coefficient stands for all occurrences
-  of a word and is divided among them; slalom-explanations predicts by its formula; piste by the
-  sum of its removal scores.
+  of a word and is divided among them; slalom-explanations and piste predict by
+  their formulas.
 * Brackets: 95 % bootstrap intervals over texts. Few texts, wide intervals.
 * lime and shap's Kernel show the ten strongest words by default. lime is asked for all of them;
   shap is run both ways. lime does not score punctuation. shap's Partition and interpreto replace
