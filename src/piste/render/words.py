@@ -140,9 +140,10 @@ def statements(explanation: Explanation) -> list[Statement]:
 def _stopped(stopped: Stopped, unit: str) -> str:
     """Why no more was asked, and how sure the strongest scores are."""
     rounds = f"after {stopped.rounds} round{'s' if stopped.rounds > 1 else ''} of questions"
+    again = "all" if stopped.ranking > 0.9995 else percent(stopped.ranking)
     sure = (
         f"the strongest {unit}s are known within ±{percent(stopped.spread)}, and"
-        f" {percent(stopped.ranking)} of them would be chosen again"
+        f" {again} of them would be chosen again"
     )
     if stopped.reason == "stable":
         return f"Stable {rounds}: {sure}."
