@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from piste.cli import explain, methods, theory
+from piste.cli import compare, explain, methods, theory
 from piste.errors import PisteError
 
 app = typer.Typer(
@@ -18,6 +18,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("explain")(explain.explain)
+app.command("compare")(compare.compare)
 app.command("methods")(methods.methods)
 app.command("theory")(theory.theory)
 

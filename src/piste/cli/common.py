@@ -1,0 +1,100 @@
+"""What the commands that explain a text have in common: reading it, and checks before the work."""
+
+import sys
+from pathlib import Path
+from typing import Protocol
+
+import typer
+
+from piste.errors import FileError, InputError
+
+
+class Result(Protocol):
+    """What a command found, and the files it can be written to."""
+
+    def to_json(self, path: str | None = None) -> str: ...
+
+    def to_html(self, path: Path | None = None) -> str: ...
+
+    def plot(self, path: Path | None = None) -> object: ...
+
+
+def read(text: str | None, file: Path | None, command: str) -> str:
+    """The text: the argument, a file's, or standard input's."""
+    if text is not None and file is not None:
+        raise InputError("Both TEXT and --file are given.", "Give one of them.")
+    if file is not None:
+        return _read_file(file)
+    if text not in (None, "-"):
+        return str(text)
+    piped = "" if sys.stdin.isatty() and text is None else _decoded_input()
+    if text is None and not piped:
+        raise InputError(
+            "There is no text.", f'Give it in quotes: piste {command} "A film to remember."'
+        )
+    return piped
+
+
+def _decoded_input() -> str:
+    return _decoded(sys.stdin.buffer.read(), "standard input")
+
+
+def _read_file(file: Path) -> str:
+    try:
+        return _decoded(file.read_bytes(), str(file))
+    except OSError as error:
+        raise FileError(f"Cannot read {file}: {error.strerror}.", "Check the path.") from error
+
+
+def _decoded(data: bytes, name: str) -> str:
+    try:
+        return data.decode("utf-8-sig").rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{name} is not UTF-8 text (byte {error.start}).", "Convert it first, e.g. with iconv."
+        ) from error
+
+
+def check_paths(json: str | None, html: Path | None, figure: Path | None) -> None:
+    """Find out before the work whether its results can be written."""
+    wanted = (html, figure, None if json in (None, "-") else Path(str(json)))
+    paths = [path for path in wanted if path is not None]
+    if len({path.absolute() for path in paths}) < len(paths):
+        raise FileError("Two outputs have the same path.", "Give each a path of its own.")
+    for path in paths:
+        if path.is_dir() or not path.absolute().parent.is_dir():
+            reason = "it is a folder" if path.is_dir() else f"there is no folder {path.parent}"
+            raise FileError(f"Cannot write {path}: {reason}.", "Give the path of a file.")
+
+
+def check_names(unit: str, repeats: str, figure: Path | None) -> None:
+    """Typos should not wait for the model to load."""
+    from piste.text.players import check_unit
+
+    check_unit(unit, repeats)
+    if figure is not None:
+        from piste.render.figure import check_suffix
+
+        check_suffix(figure)
+
+
+def write(found: Result, json: str | None, html: Path | None, figure: Path | None) -> None:
+    """The files, and JSON to standard output where that was asked for.
+
+    Files come first: they are what was asked for, even if nobody reads the terminal to its end.
+    """
+    if json not in (None, "-"):
+        found.to_json(json)
+        _written(json)
+    if html is not None:
+        found.to_html(html)
+        _written(html)
+    if figure is not None:
+        found.plot(figure)
+        _written(figure)
+    if json == "-":
+        typer.echo(found.to_json())
+
+
+def _written(path: object) -> None:
+    typer.echo(f"Wrote {path}", err=True)
