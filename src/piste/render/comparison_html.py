@@ -1,0 +1,107 @@
+"""The comparison as one HTML page that needs nothing else."""
+
+import functools
+import math
+from dataclasses import dataclass
+
+from jinja2 import Environment
+from markupsafe import Markup
+
+from piste.compare import Comparison
+from piste.explanation import Explanation
+from piste.render import comparison_words as said
+from piste.render import words
+from piste.render.clean import one_line
+from piste.render.html import _assets, _policy, hue, level
+from piste.render.segments import Segment, lead, segments
+from piste.render.shades import strengths
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A piece of the text as one method colours it."""
+
+    text: str
+    player: int | None  # the one that colours it
+    hue: str = ""
+    level: int = 0
+    title: str = ""
+
+
+def page(comparison: Comparison) -> str:
+    """A complete document: no network, no foreign script, whatever the text contains."""
+    environment, css, script = _sources()
+    parts = segments(comparison.first)
+    return environment.get_template("comparison.html.j2").render(
+        c=comparison,
+        first=comparison.first,
+        said=said,
+        words=words,
+        css=Markup(css),
+        script=Markup(script),
+        policy=_policy(css, script),
+        rows={name: _row(found, parts) for name, found in comparison.explanations.items()},
+        matrix=[[_cell(value) for value in row] for row in comparison.agreement.tolist()],
+        columns=_columns(comparison),
+        weights=not all(map(said.has_side, comparison.explanations.values())),
+    )
+
+
+@functools.cache
+def _sources() -> tuple[Environment, str, str]:
+    """The environment of the page of one explanation, its style and what a comparison adds."""
+    environment, css, _ = _assets()
+    loader = environment.loader
+    assert loader is not None
+    read = functools.partial(loader.get_source, environment)
+    return environment, css + read("comparison.css")[0], read("comparison.js")[0]
+
+
+def _row(explanation: Explanation, parts: list[Segment]) -> list[Stretch]:
+    shades = strengths(explanation)
+    scores = explanation.scores[explanation.primary]
+    found = []
+    for part in parts:
+        player = lead(part, shades)
+        if player is None:
+            found.append(Stretch(part.text, None))
+            continue
+        strength = float(shades[player])
+        title = f"{one_line(explanation.players[player].text)}: {words.signed(scores[player])}"
+        colour = hue(strength, explanation.primary)
+        found.append(Stretch(part.text, player, colour, level(strength), title))
+    return found
+
+
+def _cell(value: float) -> tuple[str, str, int]:
+    """Text, hue and level of an agreement."""
+    if not math.isfinite(value):
+        return said.share(value), "f", 0
+    return said.share(value), hue(value), level(value)
+
+
+def _columns(comparison: Comparison) -> list[tuple[str, str, dict[str, str], set[str]]]:
+    """Each figure: its title, which end is better, its texts by method, and the best methods."""
+    if not comparison.measured:
+        return []
+    figures = comparison.measured.items()
+    return [
+        (
+            "deletion",
+            "higher is better",
+            {name: said.figure(f.deletion) for name, f in figures},
+            set(said.best_deletion(comparison)),
+        ),
+        (
+            "insertion",
+            "lower is better",
+            {name: said.figure(f.insertion) for name, f in figures},
+            set(said.best_insertion(comparison)),
+        ),
+        (
+            "removal error",
+            "lower is better",
+            {name: said.figure(f.removal_error) for name, f in figures},
+            set(said.best_removal(comparison)),
+        ),
+    ]
