@@ -1,22 +1,39 @@
-"""`piste compare` as a person meets it."""
+"""`piste compare` as a person meets it, but in this process: the model loads once."""
 
+import io
 import json
+import sys
 
 import pytest
 
-from tests.cli.test_cli import TEXT, run
+from piste.cli import main
 
+TEXT = "The plot is thin but the acting is superb."
 FEW = ("--methods", "slalom, occlusion,attention", "--budget", "60")
 
 
-def test_compare_prints_and_writes(tmp_path):
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run the command: exit code, standard output and standard error."""
+
+    def call(*arguments: str, stdin: str = "") -> tuple[object, str, str]:
+        monkeypatch.setenv("COLUMNS", "100")
+        monkeypatch.setattr(sys, "argv", ["piste", "compare", *arguments])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+        with pytest.raises(SystemExit) as left:
+            main()
+        return left.value.code, *capsys.readouterr()
+
+    return call
+
+
+def test_compare_prints_and_writes(run, tmp_path):
     files = {kind: tmp_path / f"out.{kind}" for kind in ("json", "html", "png")}
-    result = run(
-        "compare", TEXT, *FEW, "--measure", "--json", str(files["json"]),
+    code, shown, notices = run(
+        TEXT, *FEW, "--measure", "--json", str(files["json"]),
         "--html", str(files["html"]), "--figure", str(files["png"]),
     )  # fmt: skip
-    assert result.returncode == 0, result.stderr
-    shown = result.stdout.decode()
+    assert code == 0, notices
     for word in ("1 slalom", "3 attention", "superb", "sequences", "removal error", "trust"):
         assert word in shown
     assert "\x1b" not in shown
@@ -24,12 +41,12 @@ def test_compare_prints_and_writes(tmp_path):
     assert list(data["explanations"]) == ["slalom", "occlusion", "attention"]
     assert files["html"].read_text(encoding="utf-8").lstrip().lower().startswith("<!doctype html>")
     assert files["png"].read_bytes().startswith(b"\x89PNG")
-    assert result.stderr.decode().count("Wrote") == 3
+    assert notices.count("Wrote") == 3
 
 
-def test_json_on_standard_output_is_nothing_but_json():
-    result = run("compare", "-", *FEW, "--json", "-", "--target", "negative", stdin=TEXT)
-    data = json.loads(result.stdout)
+def test_json_on_standard_output_is_nothing_but_json(run):
+    _, shown, _ = run("-", *FEW, "--json", "-", "--target", "negative", stdin=TEXT)
+    data = json.loads(shown)
     assert {ex["target"]["label"] for ex in data["explanations"].values()} == {"negative"}
     assert data["measured"] == {}
 
@@ -46,10 +63,10 @@ def test_json_on_standard_output_is_nothing_but_json():
         ([TEXT, "--target", "happy"], "negative, positive"),
     ],
 )
-def test_mistakes_give_one_clear_line_and_exit_code_2(arguments, message):
-    result = run("compare", *arguments)
-    lines = result.stderr.decode().strip().split("\n")
-    assert result.returncode == 2
+def test_mistakes_give_one_clear_line_and_exit_code_2(run, arguments, message):
+    code, shown, notices = run(*arguments)
+    lines = notices.strip().split("\n")
+    assert (code, shown) == (2, "")
     assert len(lines) == 1, lines
     assert lines[0].startswith("piste: ")
     assert message in lines[0]

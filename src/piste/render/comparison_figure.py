@@ -42,16 +42,16 @@ from piste.render.segments import Segment
 from piste.render.shades import AGAINST, FOR, RGB, strengths
 
 WEIGHT: RGB = (125, 98, 200)
-CHARACTERS = 420  # of the text, for each method
-SIDE = 112.0  # the column of names
+CHARACTERS = 520  # of the text, for each method
+SIDE = 124.0  # the column of names
 TEXT_LEFT = MARGIN + SIDE
 TEXT_WIDTH = WIDTH - TEXT_LEFT - MARGIN
-HEAD = 32.0
+HEAD = 40.0
 GAP = 9.0  # between rows
-CELL = 25.0  # of the matrix, wide; its rows are lower
+CELL = 25.0  # of the matrix, wide at most; its rows are lower
 CELL_HEIGHT = 15.5
 COLUMN = 50.0  # of the table of figures
-QUIET, RULE = "#555555", "#dddddd"
+INK, QUIET, RULE = "#000000", "#555555", "#dddddd"
 LINE_CHARACTERS = 104
 
 
@@ -90,7 +90,8 @@ def _figure(comparison: Comparison) -> Figure:
     parts = said.shared_excerpt(comparison, CHARACTERS)
     rows = {name: _lines(found, parts) for name, found in comparison.explanations.items()}
     tall = {name: max(LEADING * len(lines), 2 * LEADING) + GAP for name, lines in rows.items()}
-    notes = _footnotes(comparison)
+    answer, details = _footnotes(comparison)
+    notes, verdict = [*answer, *details], len(answer)
     below = _below(len(rows)) + FOOTNOTE_LEADING * len(notes)
     canvas = Canvas(MARGIN + HEAD + sum(tall.values()) + below + MARGIN)
     canvas.write(
@@ -104,7 +105,7 @@ def _figure(comparison: Comparison) -> Figure:
     _tables(canvas, comparison, down + 4)
     for index, note in enumerate(notes):
         at = down + _below(len(rows)) + FOOTNOTE_LEADING * index + 8
-        canvas.write(MARGIN, at, note, size=8.5, color=QUIET)
+        canvas.write(MARGIN, at, note, size=8.5, color=INK if index < verdict else QUIET)
     return canvas.figure
 
 
@@ -150,7 +151,7 @@ def _tint(strength: float, sided: bool = True) -> str:
 
 
 def _key(canvas: Canvas, comparison: Comparison) -> None:
-    """At the upper right: what the colours mean."""
+    """Under the headline, at the right: what the colours mean."""
     label = one_line(comparison.first.target.label, 24)
     entries = [("against", _tint(-0.8)), (f"for {label}", _tint(0.8))]
     if not all(map(said.has_side, comparison.explanations.values())):
@@ -159,9 +160,9 @@ def _key(canvas: Canvas, comparison: Comparison) -> None:
     at = WIDTH - MARGIN
     for text, colour in reversed(entries):
         at -= ruler.width(_literal(text))
-        canvas.write(at, MARGIN + 12, text, size=8, color=QUIET)
+        canvas.write(at, MARGIN + 30, text, size=8, color=QUIET)
         at -= 13
-        canvas.box(at, MARGIN + 4, (10, 9), colour)
+        canvas.box(at, MARGIN + 22, (10, 9), colour)
         at -= 12
 
 
@@ -177,34 +178,42 @@ def _tables(canvas: Canvas, comparison: Comparison, down: float) -> None:
         canvas.write(MARGIN, base, one_line(f"{number + 1}  {name}", 24), size=8.3)
         if several:
             _matrix_row(canvas, comparison, number, top)
-    _measured(canvas, comparison, top)
+    if comparison.measured:
+        _measured(canvas, comparison, top)
+
+
+def _cell(comparison: Comparison) -> float:
+    """How wide a cell of the matrix can be, with room for the table where there is one."""
+    room = TEXT_WIDTH - (3 * COLUMN + 14 if comparison.measured else 0)
+    return min(CELL, room / len(comparison.explanations))
 
 
 def _matrix_row(canvas: Canvas, comparison: Comparison, number: int, top: float) -> None:
-    middle = TEXT_LEFT + CELL * (number + 0.5)
+    cell = _cell(comparison)
+    middle = TEXT_LEFT + cell * (number + 0.5)
     canvas.write(middle, top + 11, str(number + 1), size=8, ha="center", color=QUIET)
     base = top + CELL_HEIGHT * (number + 1)
     for column, value in enumerate(comparison.agreement[number].tolist()):
-        x = TEXT_LEFT + CELL * column
+        x = TEXT_LEFT + cell * column
         known = value == value
         colour = _tint(value if known else 0.0)
-        canvas.box(x + 0.6, base + 0.6, (CELL - 1.2, CELL_HEIGHT - 1.2), colour)
-        canvas.write(x + CELL / 2, base + 11, said.share(value), size=7.5, ha="center")
+        canvas.box(x + 0.6, base + 0.6, (cell - 1.2, CELL_HEIGHT - 1.2), colour)
+        canvas.write(x + cell / 2, base + 11, said.share(value), size=cell * 0.3, ha="center")
 
 
 def _measured(canvas: Canvas, comparison: Comparison, top: float) -> None:
-    if not comparison.measured:
-        return
+    """The best are bold; ↑ and ↓ say which end is better."""
+    figures = comparison.measured.values()
     columns = (
-        ("deletion ↑", said.best_deletion, [f.deletion for f in comparison.measured.values()]),
-        ("insertion ↓", said.best_insertion, [f.insertion for f in comparison.measured.values()]),
+        ("deletion ↑", said.best_deletion, [f.deletion for f in figures]),
+        ("insertion ↓", said.best_insertion, [f.insertion for f in figures]),
         (
             "removal\nerror ↓",
             said.best_removal,
-            [f.removal_error for f in comparison.measured.values()],
+            [f.removal_error for f in figures],
         ),
     )
-    left = TEXT_LEFT + CELL * len(comparison.explanations) + 14
+    left = TEXT_LEFT + _cell(comparison) * len(comparison.explanations) + 14
     for index, (title, best, values) in enumerate(columns):
         right = left + COLUMN * (index + 1)
         for up, line in enumerate(reversed(title.split("\n"))):
@@ -216,9 +225,11 @@ def _measured(canvas: Canvas, comparison: Comparison, top: float) -> None:
             canvas.write(right, base, said.figure(value), size=8.3, ha="right", weight=weight)
 
 
-def _footnotes(comparison: Comparison) -> list[str]:
+def _footnotes(comparison: Comparison) -> tuple[list[str], list[str]]:
+    """The lines of the verdict, and those of how it was found."""
     failed = [f"Not compared: {name}. {why}" for name, why in comparison.failed.items()]
     arrows = "↑ higher is better, ↓ lower is better, best in bold; removal error 1 is like "
     how = f"{arrows}predicting no change. {said.measured_how(comparison)}"
-    notes = [said.verdict(comparison), *([how] if comparison.measured else []), *failed]
-    return [line for note in notes for line in textwrap.wrap(note, LINE_CHARACTERS)]
+    notes = [*([how] if comparison.measured else []), *failed]
+    wrapped = [line for note in notes for line in textwrap.wrap(note, LINE_CHARACTERS)]
+    return textwrap.wrap(said.verdict(comparison), LINE_CHARACTERS), wrapped

@@ -20,7 +20,7 @@ from piste.render.segments import Segment, shade
 from piste.render.shades import AGAINST, FOR, RGB, strengths
 
 WIDTH = 100
-CHARACTERS = 420  # of the text, for each method
+CHARACTERS = 480  # of the text, for each method
 WORDS = 8  # of each method, where there are no colours
 FAINT, WEAK = 0.06, 0.2  # as in the rendering of a single explanation
 GROUND: RGB = (112, 112, 112)
