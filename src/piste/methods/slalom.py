@@ -179,7 +179,9 @@ class Slalom:
             odds = standing.odds() if self.adaptive else None
             more = rounds.next(rng, odds, len(samples.rows), left)
             if not samples.ask(apart(more, held, samples.players.groups)):
-                stopped = replace(stopped, reason="exhausted")
+                # A whole round without news: all was asked. A few last rows prove nothing.
+                reason = "exhausted" if len(more) < left else "budget"
+                stopped = replace(stopped, reason=reason)
                 break
             fit = self._fit(samples, fit, rng)
         return fit, stopped

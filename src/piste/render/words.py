@@ -148,7 +148,7 @@ def _stopped(stopped: Stopped, unit: str) -> str:
     if stopped.reason == "stable":
         return f"Stable {rounds}: {sure}."
     if stopped.reason == "exhausted":
-        return f"Nothing new was left to ask {rounds}: {sure}."
+        return f"{rounds.capitalize()} all sequences of these {unit}s have been asked: {sure}."
     return f"The budget ended {rounds}: {sure}. A larger budget, or a tolerance, makes them surer."
 
 
