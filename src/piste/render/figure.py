@@ -25,7 +25,7 @@ from piste.render.fonts import drawable, families
 from piste.render.paragraph import LEADING, SIZE, Line, Ruler, colour, paint, pieces, wrap
 from piste.render.placement import Box, Point, place
 from piste.render.segments import excerpt, segments
-from piste.render.shades import strengths
+from piste.render.shades import sided, strengths
 
 WIDTH = 7.2 * 72  # points: the width of a printed page's text
 MARGIN = 14.0
@@ -239,7 +239,8 @@ def _bars(axes: Axes, explanation: Explanation) -> None:
     for index, row in enumerate(rows):
         _name_bar(axes, index, row, name)
     label = _literal(one_line(explanation.target.label, 30))
-    axes.set_xlabel(f"{_literal(name)}   (← against,  for {label} →)", parse_math=False)
+    sides = f"← against,  for {label} →" if sided(explanation) else "weighs more →"
+    axes.set_xlabel(f"{_literal(name)}   ({sides})", parse_math=False)
 
 
 def _with_room(low: float, high: float) -> tuple[float, float]:

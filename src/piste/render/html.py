@@ -15,7 +15,7 @@ from piste.render import words
 from piste.render.chart import Chart, bars, is_scatter, scatter
 from piste.render.clean import one_line, visible
 from piste.render.segments import Segment, segments, shade
-from piste.render.shades import WEIGHTS, strengths
+from piste.render.shades import WEIGHTS, sided, strengths
 
 SHOWN = 400  # distinct players in the chart and in the table
 LEVELS = 10  # steps of colour
@@ -40,6 +40,7 @@ def page(explanation: Explanation) -> str:
         index=_index_of(explanation, rows),
         charts=_charts(explanation, rows),
         scatter=is_scatter(explanation),
+        sided=sided(explanation),
         distinct=len({player.group for player in explanation.players}),
         shade=_row_shade(explanation),
     )

@@ -14,6 +14,11 @@ WEIGHTS = frozenset(
 )
 
 
+def sided(explanation: Explanation) -> bool:
+    """Whether the score that ranks speaks for and against, or only weighs."""
+    return explanation.primary not in WEIGHTS
+
+
 def strengths(explanation: Explanation, name: str | None = None) -> FloatArray:
     """Scores scaled to -1 .. 1 (weights: 0 .. 1); a score that is no number counts as 0."""
     name = name or explanation.primary

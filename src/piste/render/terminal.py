@@ -15,7 +15,7 @@ from piste.explanation import Explanation, Row
 from piste.render import words
 from piste.render.clean import one_line, visible
 from piste.render.segments import excerpt, segments, shade
-from piste.render.shades import AGAINST, FOR, RGB, blend, strengths
+from piste.render.shades import AGAINST, FOR, RGB, blend, sided, strengths
 
 WIDTH = 100
 SHOWN = 10  # rows of the table
@@ -86,7 +86,8 @@ def _table(explanation: Explanation) -> Table:
         table.add_column("times", justify="right")
     for name in words.told(explanation):
         table.add_column(_plain(name), justify="right", no_wrap=True)
-    table.add_column(Text(f"{'against':>{HALF_BAR}}│{'for':<{HALF_BAR}}"), no_wrap=True)
+    left, right = ("against", "for") if sided(explanation) else ("", "weight")
+    table.add_column(Text(f"{left:>{HALF_BAR}}│{right:<{HALF_BAR}}"), no_wrap=True)
     top = max((abs(row.scores[explanation.primary]) for row in rows), default=0.0)
     for row in rows:
         cells = _cells(row, repeated, words.told(explanation))
@@ -131,6 +132,8 @@ def _legend(explanation: Explanation, coloured: bool) -> Table:
 
 
 def _colour_key(explanation: Explanation) -> Text:
+    if not sided(explanation):
+        return Text.assemble((" weighs ", _style(1.0)), " without a side")
     key = Text.assemble((" for ", _style(1.0)), " ", (" against ", _style(-1.0)))
     return key.append_text(_plain(f" {one_line(explanation.target.label)}"))
 
