@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import piste
-from piste.errors import SettingError
+from piste.errors import FileError, SettingError
 from piste.explanation import Explanation
 from piste.formula import Formula
 from tests.planted import PlantedSlalom
@@ -56,7 +56,17 @@ def test_it_travels_through_json(demo):
 def test_without_a_formula_the_scores_are_summed():
     planted = PlantedSlalom(6)
     explanation = piste.explain(planted.text, piste.from_function(planted), "slalom-ana")
-    assert explanation.change([0, 2]) == pytest.approx(explanation.scores["lin"][[0, 2]].sum())
+    assert explanation.change([0, 2]) == pytest.approx(explanation.scores["removal"][[0, 2]].sum())
+    linear = piste.explain(planted.text, piste.from_function(planted), "linear")
+    assert linear.change([0, 2]) == pytest.approx(linear.scores["weight"][[0, 2]].sum())
+
+
+@pytest.mark.parametrize("lengths", [[], [0.0], [-3.0], [5.0, 2.0]])
+def test_lengths_that_make_no_sense_are_refused(demo, lengths):
+    data = piste.explain("A fine film.", demo).to_dict()
+    data["formula"] |= {"lengths": lengths, "level": lengths, "scale": lengths}
+    with pytest.raises(FileError, match="lengths"):
+        Explanation.from_dict(data)
 
 
 def test_a_player_that_is_not_there(demo):

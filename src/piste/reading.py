@@ -67,7 +67,7 @@ def _explanation(data: Mapping[str, Any]) -> Explanation:
         repeats=_string(data["repeats"]),
         seed=_integer(data["seed"]),
         budget=_maybe(data["budget"], _integer),
-        tolerance=_maybe(data["tolerance"], _number),
+        tolerance=_maybe(data.get("tolerance"), _number),
         model=_string(data["model"]),
         backend=_string(data["backend"]),
         versions={k: _string(v) for k, v in _mapping(data["versions"]).items()},
@@ -75,8 +75,8 @@ def _explanation(data: Mapping[str, Any]) -> Explanation:
         fit=_maybe(data["fit"], _fit),
         surrogate_score=_maybe(data["surrogate_score"], _number),
         frame_share=_maybe(data["frame_share"], _number),
-        stopped=_maybe(data["stopped"], _stopped),
-        formula=_maybe(data["formula"], lambda value: _formula(value, len(players))),
+        stopped=_maybe(data.get("stopped"), _stopped),
+        formula=_maybe(data.get("formula"), lambda value: _formula(value, len(players))),
         notes=tuple(_string(note) for note in _sequence(data["notes"])),
     )
 
@@ -142,12 +142,15 @@ def _stopped(value: Any) -> Stopped:
 def _formula(value: Any, players: int) -> Formula:
     data = _mapping(value)
     knots = len(_sequence(data["lengths"]))
+    lengths = _scores(data["lengths"], knots, "knots")
+    if not knots or lengths[0] <= 0 or (np.diff(lengths) <= 0).any():
+        raise ValueError("the formula's lengths do not rise from above 0")
     frame = _maybe(data["frame"], lambda pair: _scores(pair, 2, "numbers"))
     return Formula(
         values=_scores(data["values"], players),
         importances=_scores(data["importances"], players),
         frame=None if frame is None else (float(frame[0]), float(frame[1])),
-        lengths=_scores(data["lengths"], knots, "knots"),
+        lengths=lengths,
         level=_scores(data["level"], knots, "knots"),
         scale=_scores(data["scale"], knots, "knots"),
         removal_scale=_number(data["removal_scale"]),

@@ -45,6 +45,18 @@ def test_a_decision_against_has_an_anchor_too():
     assert found == {"w5"}
 
 
+def test_a_model_that_never_changes_its_mind_needs_no_word():
+    found, explanation = anchor(lambda texts: np.ones(len(texts)))
+    assert found == set()
+    assert "no word is needed" in explanation.notes[0]
+
+
+def test_a_late_word_has_the_same_chance_as_an_early_one():
+    text = " ".join(f"v{index}" for index in range(120)) + " magic"
+    found, _ = anchor(needs("magic"), text, settings={"samples": 4000})
+    assert found == {"magic"}
+
+
 def test_a_decision_by_majority_has_no_small_anchor():
     def majority(texts: list[str]) -> np.ndarray:
         return np.array([float(len(text.split())) - 8.5 for text in texts])

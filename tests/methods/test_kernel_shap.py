@@ -105,6 +105,25 @@ def test_pairs_make_games_of_pairs_exact():
     assert values == pytest.approx(game.values, abs=1e-6)
 
 
+@pytest.mark.parametrize("power", [2, 3])
+def test_errors_say_how_far_other_samples_move_the_values(power):
+    """A game of pairs, which pairs make exact, and one of triples, which they do not."""
+    rng = np.random.default_rng(0)
+    members = rng.integers(0, 20, size=(60, power))
+    strength = rng.normal(size=60)
+
+    def game(kept: np.ndarray) -> np.ndarray:
+        return (np.asarray(kept) > 0.5)[:, members].all(axis=2) @ strength
+
+    runs = []
+    for seed in range(30):
+        kept = paired_coalitions(np.random.default_rng(seed), 20, 100)
+        runs.append(constrained(kept, game(kept), float(game(np.ones((1, 20)))[0]), 0.0))
+    moved = np.mean(np.std([values for values, _ in runs], axis=0))
+    told = np.mean([errors for _, errors in runs])
+    assert told == pytest.approx(moved, rel=0.25, abs=1e-6)
+
+
 def known_values(planted: PlantedSlalom) -> np.ndarray:
     """Exact Shapley values of a SLALOM of a few words; nothing counts as 0."""
     member = all_coalitions(len(planted.words))

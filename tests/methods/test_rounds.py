@@ -56,6 +56,27 @@ def test_a_tolerance_that_cannot_be_met_ends_at_ten_times_the_usual():
     assert 3 * usual.cost.forwards < patient.cost.forwards <= 11 * usual.cost.forwards
 
 
+@pytest.mark.parametrize("focus", ["tokens", "text"])
+@pytest.mark.parametrize("words", [2, 5, 20, 60])
+def test_small_budgets_never_fail_on_the_way(words, focus):
+    for budget in (*range(12, 34, 3), 60):
+        explanation = explain(PlantedSlalom(words), method=piste.Slalom(focus=focus), budget=budget)
+        assert explanation.cost.forwards <= budget
+        assert all(np.isfinite(scores).all() for scores in explanation.scores.values())
+
+
+def test_a_model_that_jumps_between_two_answers():
+    """Hardly a row reaches the long lengths, and the fit leaves nothing to tell there."""
+    text = " ".join(f"w{index}" for index in range(40))
+
+    def both(texts: list[str]) -> np.ndarray:
+        return np.array([4.0 if {"w3", "w9"} <= set(t.split()) else -4.0 for t in texts])
+
+    for seed in range(4):
+        found = piste.explain(text, piste.from_function(both), budget=25, seed=seed)
+        assert np.isfinite(found.scores["lin"]).all()
+
+
 @pytest.mark.parametrize("budget", [30, 60, 150, 400, 1500])
 @pytest.mark.parametrize("focus", ["tokens", "text"])
 def test_rounds_never_overspend(budget, focus):

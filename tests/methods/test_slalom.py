@@ -70,6 +70,12 @@ def test_fresh_sequences_are_fresh():
     assert len(everything) == len(set(everything))
 
 
+@pytest.mark.parametrize("method", [piste.Slalom.paper(), piste.Slalom(singles=False)])
+def test_one_word_has_a_score_whatever_is_asked(method):
+    found = piste.explain("w0", piste.from_function(PlantedSlalom(1)), method)
+    assert np.isfinite(found.scores["value"]).all()
+
+
 def test_one_word_leaves_nothing_to_check():
     explanation = piste.explain("w0", piste.from_function(PlantedSlalom(1)))
     assert explanation.fidelity is None

@@ -35,6 +35,15 @@ def test_a_fit_that_holds_at_every_length_stays_as_it_is():
     assert found.scale == pytest.approx([1, 1, 1])
 
 
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_the_unit_of_the_margins_does_not_matter(unit):
+    margins = 0.4 + 1.3 * scores() + 0.2 * scores(1)
+    plain = LengthScale.plain(3, 100).refitted(LENGTHS, scores(), margins)
+    other = LengthScale.plain(3, 100).refitted(LENGTHS, unit * scores(), unit * margins)
+    assert other.scale == pytest.approx(plain.scale)
+    assert other.level == pytest.approx(unit * plain.level)
+
+
 def test_undo_is_the_inverse_and_its_weights_keep_the_errors():
     scale = LengthScale(np.log([3.0, 20.0]), np.array([0.0, 1.0]), np.array([1.0, 2.5]))
     margins = scale.apply(LENGTHS, scores())

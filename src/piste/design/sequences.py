@@ -86,8 +86,8 @@ def removals(rng: np.random.Generator, count: int, rows: int) -> Ragged:
         return Ragged.concat(
             [alone, deletions(rng, count, rows - count, 1, min(MOST_REMOVED, count - 1))]
         )
-    half = max(1, rows // 2)
-    return Ragged.concat([_parted(rng, count, half), _parted(rng, count, max(1, rows - half))])
+    passes = [part for part in (rows // 2, rows - rows // 2) if part]
+    return Ragged.concat([_parted(rng, count, part) for part in passes])
 
 
 def _parted(rng: np.random.Generator, count: int, rows: int) -> Ragged:

@@ -58,7 +58,9 @@ class Anchors:
         low, high = search.bounds(rule)
         held = f"in {search.mean(rule):.0%} of {search.tried(rule)} random copies"
         sure = f"{held} (between {low:.0%} and {high:.0%})"
-        if found:
+        if found and not rule:
+            note = f"The decision stays {sure}, whatever is removed: no word is needed for it."
+        elif found:
             note = f"Keeping {words} keeps the decision {sure}, whatever else is removed."
         else:
             note = (
@@ -88,9 +90,15 @@ class _Search:
         count = len(self.game.players)
         beam: list[Rule] = [frozenset()]
         best: Rule = frozenset()
+        self._sample([best])
+        if self._settled(best):  # nothing needs to be kept
+            return best, True
         for _ in range(min(self.settings.largest, count)):
             rules = {rule | {player} for rule in beam for player in range(count)} - set(beam)
-            beam = self._strongest(sorted(rules, key=sorted))
+            ordered = sorted(rules, key=sorted)
+            # In random order: where the limit does not reach all, it is not the last words' fault.
+            shuffled = self.rng.permutation(len(ordered)).tolist()
+            beam = self._strongest([ordered[index] for index in shuffled])
             sure = [rule for rule in beam if self._settled(rule)]
             if sure:
                 return max(sure, key=self.mean), True

@@ -13,6 +13,8 @@ from piste.models.target import margins
 from piste.ragged import Ragged
 from piste.text.players import Players
 
+TOO_FEW = "There are fewer answers than scores to fit: raise the budget."
+
 
 @dataclass(frozen=True)
 class Attribution:

@@ -9,7 +9,7 @@ from scipy.special import gammaln
 
 from piste.errors import whole_number
 from piste.explanation import FloatArray, Target
-from piste.methods.base import Attribution
+from piste.methods.base import TOO_FEW, Attribution
 from piste.methods.coalitions import BoolArray, Game, affordable, check_removal
 from piste.models.query import Query
 from piste.surrogates import algebra
@@ -53,7 +53,8 @@ class KernelShap:
             started = time.perf_counter()
             values, errors = constrained(kept, answers, whole, empty)
             seconds = time.perf_counter() - started
-        return _attribution(game, values, errors, empty, seconds, rng)
+        few = seconds > 0 and (wanted - 2) // 2 < distinct
+        return _attribution(game, values, None if few else errors, empty, seconds, rng)
 
     def _wanted(self, distinct: int) -> int:
         return 2**distinct if distinct <= EXACT else self.samples
@@ -98,6 +99,7 @@ def constrained(
 ) -> tuple[FloatArray, FloatArray]:
     """Values [players] and standard errors: least squares with the sum held to whole - empty.
 
+    The second half of the coalitions are the complements of the first.
     A coalition of size s is drawn with probability 1 / C(d, s); the Shapley kernel divided by that
     leaves the weight 1 / (s (d - s)).
     """
@@ -115,22 +117,24 @@ def constrained(
     factor = algebra.root(gram)
     found = algebra.solve(factor, centred.T @ wanted)
     residual = wanted - centred @ found
-    pulled = algebra.solve(factor, (centred * residual[:, None]).T)
-    spare = len(answers) / max(1, len(answers) - players)
+    slopes = centred * residual[:, None]
+    pairs = len(answers) // 2
+    slopes = slopes[:pairs] + slopes[pairs:]  # a coalition and its complement are one draw
+    pulled = algebra.solve(factor, slopes.T)
+    spare = pairs / max(1, pairs - players + 1)
     return found - found.mean() + total / players, np.sqrt(spare * np.sum(pulled**2, axis=1))
 
 
 def _attribution(
     game: Game,
     values: FloatArray,
-    errors: FloatArray,
+    errors: FloatArray | None,
     empty: float,
     seconds: float,
     rng: np.random.Generator,
 ) -> Attribution:
     players = game.players
-    occurrences = np.bincount(players.groups)[players.groups]
-    share = values[players.groups] / occurrences
+    share = _shared(values, players)["removal"]
 
     def predict(keep: BoolArray) -> FloatArray:
         return np.asarray(empty + keep @ share)
@@ -140,10 +144,20 @@ def _attribution(
         baseline = f"the text with every word replaced by {game.removal.upper()}"
     return Attribution(
         primary="shapley",
-        scores={"shapley": values[players.groups], "removal": share},
-        errors={"shapley": errors[players.groups], "removal": errors[players.groups] / occurrences},
+        scores=_shared(values, players),
+        errors={} if errors is None else _shared(errors, players),
         fidelity=game.checked(predict, rng),
         fit_seconds=seconds,
         surrogate_score=empty + float(values.sum()),
-        notes=(f"The baseline is {baseline}: {empty:+.2f}. Values sum to the rest.",),
+        notes=(
+            f"The baseline is {baseline}: {empty:+.2f}. Values sum to the rest.",
+            *((TOO_FEW,) if errors is None else ()),
+        ),
     )
+
+
+def _shared(values: FloatArray, players: Players) -> dict[str, FloatArray]:
+    """The value of the word, and what one of its occurrences has of it."""
+    occurrences = np.bincount(players.groups)[players.groups]
+    shared = values[players.groups]
+    return {"shapley": shared, "removal": shared / occurrences}

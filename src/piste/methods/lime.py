@@ -8,7 +8,7 @@ import numpy as np
 
 from piste.errors import SettingError, whole_number
 from piste.explanation import FloatArray, Target
-from piste.methods.base import Attribution
+from piste.methods.base import TOO_FEW, Attribution
 from piste.methods.coalitions import BoolArray, Game, affordable, check_removal
 from piste.models.query import Query
 from piste.ragged import IntArray
@@ -58,10 +58,11 @@ class Lime:
         return Attribution(
             primary="weight",
             scores=_scores(fit.weights, players, occurrences),
-            errors=_scores(fit.errors, players, occurrences),
+            errors=_scores(fit.errors, players, occurrences) if fit.determined else {},
             fidelity=game.checked(predict, rng),
             fit_seconds=seconds,
             surrogate_score=fit.intercept + float(fit.weights.sum()),
+            notes=() if fit.determined else (TOO_FEW,),
         )
 
     def weights(self, kept: BoolArray) -> FloatArray:

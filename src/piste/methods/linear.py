@@ -8,7 +8,7 @@ import numpy as np
 from piste.design import subsets
 from piste.errors import whole_number
 from piste.explanation import FloatArray, Target
-from piste.methods.base import Attribution, ask
+from piste.methods.base import TOO_FEW, Attribution, ask
 from piste.methods.coalitions import BoolArray, Game, affordable
 from piste.models.query import Query
 from piste.ragged import Ragged
@@ -50,10 +50,11 @@ class LinearSurrogate:
         return Attribution(
             primary="weight",
             scores={"weight": weights},
-            errors={"weight": fit.errors[players.groups]},
+            errors={"weight": fit.errors[players.groups]} if fit.determined else {},
             fidelity=game.checked(predict, rng),
             fit_seconds=seconds,
             surrogate_score=fit.intercept + float(weights.sum()),
+            notes=() if fit.determined else (TOO_FEW,),
         )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from piste.design import apart, deletions, portions, removals, short, singles
 from piste.errors import SettingError, choices, whole_number
 from piste.explanation import Fidelity, FloatArray, Stopped, Target
-from piste.methods.base import Attribution, agreement, ask
+from piste.methods.base import TOO_FEW, Attribution, agreement, ask
 from piste.methods.sampling import ROUND, Rounds, Samples, check_size, set_apart, within
 from piste.methods.slalom_fit import Fit, removed
 from piste.methods.stability import Standing
@@ -136,6 +136,8 @@ class Slalom:
         distinct, count = len(players.first), len(players)
         alone = np.sort(rng.permutation(distinct)[: sizes["singles"]])
         share = ROUND if self._in_rounds else 1.0
+        if not any(sizes[kind] for kind in ("singles", "short", "subsets", "deletions")):
+            alone = np.arange(distinct)  # a single word has no other sequences
         fitted = [
             players.of_groups(singles(distinct).take(alone)),
             self._rounds(players, sizes).draw(rng, share),
@@ -223,6 +225,8 @@ class Slalom:
         players, count = samples.players, len(samples.players)
         rows = removals(rng, count, sizes["removals"])
         rows = apart(rows, Ragged.concat(list(checks.values())), players.groups)
+        if not len(rows):  # a text of a word or two: the checks need them all
+            return None
         answers = ask(samples.query, players, rows, samples.target)
         return fit_local(removed(rows, count), fit.change(rows), samples.target.score - answers)
 
@@ -269,7 +273,7 @@ def _notes(samples: Samples) -> list[str]:
             " asked about, and their scores are averages."
         )
     elif len(answers) < 2 * distinct:
-        notes.append("There are fewer answers than scores to fit: raise the budget.")
+        notes.append(TOO_FEW)
     return notes
 
 

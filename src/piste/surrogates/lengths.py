@@ -55,16 +55,18 @@ class LengthScale:
         others = len(self.knots) - 1
         if others == 0:
             return self
-        hats = self._hats(lengths)
+        unit = float(np.std(margins))  # so that the pull means the same for every model
+        if unit <= 0:
+            return self
+        hats, scores, margins = self._hats(lengths), scores / unit, margins / unit
         columns = np.hstack([hats[:, 1:], hats[:, 1:] * scores[:, None]])
         rest = margins - scores  # what "no change" leaves
         change: FloatArray = np.zeros(2 * others)
         for _ in range(2):  # the second time the noise is known better
-            noise = float(np.mean((rest - columns @ change) ** 2))
+            noise = max(float(np.mean((rest - columns @ change) ** 2)), 1e-12)
             gram = columns.T @ columns + noise * np.eye(2 * others)
-            gram += 1e-12 * np.trace(gram) * np.eye(2 * others)
             change = np.asarray(np.linalg.solve(gram, columns.T @ rest), dtype=np.float64)
-        level = np.append(0.0, change[:others])
+        level = unit * np.append(0.0, change[:others])
         scale = np.append(1.0, np.maximum(1 + change[others:], LEAST_SCALE))
         return LengthScale(self.knots, level, scale)
 

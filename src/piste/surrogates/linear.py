@@ -15,9 +15,7 @@ class Linear:
     intercept: float
     weights: FloatArray  # [features]
     errors: FloatArray  # standard errors of the weights
-
-    def predict(self, features: FloatArray) -> FloatArray:
-        return np.asarray(self.intercept + features @ self.weights)
+    determined: bool  # whether there were more answers than weights: else the errors mean nothing
 
 
 def fit_linear(
@@ -43,4 +41,5 @@ def fit_linear(
     residual = wanted - inside @ found
     pulled = algebra.solve(factor, (inside * (weights * residual)[:, None]).T)  # [features, rows]
     spare = rows / max(1, rows - size - 1)  # residuals of a close fit are too small
-    return Linear(centre - float(mean @ found), found, np.sqrt(spare * np.sum(pulled**2, axis=1)))
+    errors = np.sqrt(spare * np.sum(pulled**2, axis=1))
+    return Linear(centre - float(mean @ found), found, errors, rows > size + 1)
