@@ -120,6 +120,10 @@ def test_every_check_is_shown_to_be_able_to_fail():
     assert {check for check, *_ in BROKEN} == set(checks.CHECKS)
 
 
-def test_run_checks_goes_through_the_table(monkeypatch):
+def test_run_checks_goes_through_the_table_on_one_thread(monkeypatch):
+    threads = []
+    for name in ("set_num_threads", "get_num_threads"):
+        monkeypatch.setattr(checks.torch, name, lambda *given: threads.append(given) or 7)
     monkeypatch.setattr(checks, "CHECKS", checks_slalom.CHECKS[2:4])
     assert [finding.passed for finding in checks.run_checks()] == [True, True]
+    assert threads == [(), (1,), (7,)]  # and afterwards as before

@@ -1,6 +1,5 @@
 """`piste theory`: the table, the exit code, and nothing heavy before it is needed."""
 
-import os
 import subprocess
 import sys
 
@@ -42,11 +41,13 @@ def test_open_questions_are_measured_when_asked_for(monkeypatch, wanted):
     assert ("0.50" in result.stdout) == wanted
 
 
-def test_for_real_in_a_process_of_its_own():
-    result = subprocess.run(
-        [sys.executable, "-m", "piste", "theory"],
-        capture_output=True, text=True, check=False,
-        env={**os.environ, "COLUMNS": "200", "OMP_NUM_THREADS": "1"},
-    )  # fmt: skip
-    assert result.returncode == 0, result.stdout + result.stderr
+def test_for_real():
+    result = CliRunner().invoke(app, ["theory"], env={"COLUMNS": "200"})
+    assert result.exit_code == 0, result.output
     assert f"{len(checks.CHECKS)} of {len(checks.CHECKS)} claims hold" in result.stdout
+
+
+def test_torch_is_loaded_by_the_command_only():
+    code = "import sys, piste.cli.theory; print('torch' in sys.modules, 'rich' in sys.modules)"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.split() == ["False", "False"]

@@ -26,7 +26,7 @@ from piste.theory.deeper import Deeper, Depth, deeper, read_deeper, trained_deep
 from piste.theory.lime_sampling import Removal
 from piste.theory.report import Table
 from piste.theory.single_layer import CLS, UNK, Shape, SingleLayer
-from piste.theory.toy import FIRST, WORDS, distinct_words
+from piste.theory.toy import FIRST, WORDS, distinct_words, toy_rows
 
 SHAPE = Shape(width=16, key_width=8, value_width=8, heads=4, window=24)
 TEXT_WORDS = 20
@@ -128,11 +128,11 @@ def attention_and_depth(models: int = 3) -> Table:
         depth = Depth(blocks, skip=True, relu=True, norm=True)
         start = [deeper(FIRST + len(WORDS), SHAPE, depth, seed) for seed in range(models)]
         end = [trained_deeper(SHAPE, depth, seed) for seed in range(models)]
-        rows.append((str(blocks + 1), *_cells(start), *_cells(end)))
+        rows.append((str(blocks + 1), *_cells(start), *_cells(end), _right(end)))
     names = ("with size", "with effect", "spread of attention", "of the rest")
     columns = [f"{name}, {state}" for state in ("random", "trained") for name in names]
     title = "Rank correlation of attention with removal, and spreads of the logs, by depth"
-    return Table(title, ("layers", *columns), tuple(rows))
+    return Table(title, ("layers", *columns, "labels right, trained"), tuple(rows))
 
 
 def _planted_agreement(kind: str, pull: float, sharpness: float, models: int) -> str:
@@ -143,6 +143,14 @@ def _planted_agreement(kind: str, pull: float, sharpness: float, models: int) ->
 def _cells(models: list[Deeper]) -> list[str]:
     found = [astuple(agreement(model, seed)) for seed, model in enumerate(models)]
     return [f"{number:.2f}" for number in np.mean(found, axis=0)]
+
+
+def _right(models: list[Deeper]) -> str:
+    """How many labels of fresh toy texts the models get right."""
+    ids, truth = toy_rows(np.random.default_rng(1000), 1000, SHAPE.window)
+    with torch.inference_mode():
+        right = [float(((model(ids) > 0) == truth.bool()).double().mean()) for model in models]
+    return f"{np.mean(right):.2f}"
 
 
 def _plant(reader: SingleLayer, effects: Tensor, log_pull: float, sharpness: float) -> None:

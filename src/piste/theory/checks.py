@@ -1,6 +1,9 @@
 """All checks of the papers' claims, and all measurements of their open questions."""
 
+import contextlib
 from collections.abc import Callable, Iterator
+
+import torch
 
 from piste.theory import checks_attention, checks_slalom
 from piste.theory.attention_and_removal import attention_and_depth, attention_and_values
@@ -13,14 +16,27 @@ CHECKS: tuple[Callable[[], Finding], ...] = (*checks_slalom.CHECKS, *checks_atte
 
 def run_checks() -> Iterator[Finding]:
     """Every claim, as it is checked."""
-    for check in CHECKS:
-        yield check()
+    with one_thread():
+        for check in CHECKS:
+            yield check()
 
 
 def open_questions() -> Iterator[Table]:
     """What the papers left open, measured: a minute or two."""
-    yield lime_in_depth()
-    yield attention_and_values()
-    yield attention_and_depth()
-    yield conjunctions()
-    yield from subwords()
+    with one_thread():
+        yield lime_in_depth()
+        yield attention_and_values()
+        yield attention_and_depth()
+        yield conjunctions()
+        yield from subwords()
+
+
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    """Torch on one thread: on models this small, several only wait for each other."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)

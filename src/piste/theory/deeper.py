@@ -98,7 +98,7 @@ def trained_deeper(shape: Shape, depth: Depth, seed: int, texts: int = 3000) -> 
     model = deeper(FIRST + len(WORDS), shape, depth, seed)
     ids, truth = toy_rows(np.random.default_rng(seed), texts, shape.window)
     with seeded(seed):
-        fit(model, ids, truth, epochs=4, rate=1e-2, batch=64)
+        fit(model, ids, truth, epochs=4, rate=5e-3, batch=64)
     return model
 
 
