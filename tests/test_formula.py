@@ -69,6 +69,12 @@ def test_lengths_that_make_no_sense_are_refused(demo, lengths):
         Explanation.from_dict(data)
 
 
+def test_weights_without_a_side_predict_no_change(demo):
+    explanation = piste.explain("A fine film.", demo, "attention")
+    with pytest.raises(SettingError, match="no change"):
+        explanation.change([0])
+
+
 def test_a_player_that_is_not_there(demo):
     explanation = piste.explain("A fine film.", demo)
     with pytest.raises(SettingError, match="no player 99"):

@@ -20,6 +20,10 @@ from piste.formula import Formula
 
 FloatArray = NDArray[np.float64]
 SCHEMA = 1
+# Scores without a side: they weigh players, and say nothing of how far the model's answer moves.
+SIDELESS = frozenset(
+    {"importance", "grad-l1", "grad-l2", "alpha-avg", "alpha-max", "rollout", "anchor"}
+)
 
 
 @dataclass(frozen=True)
@@ -192,6 +196,11 @@ class Explanation:
         if self.formula is not None:
             return self.formula.change(gone)
         own = "removal" if "removal" in self.scores else self.primary
+        if own in SIDELESS:
+            raise SettingError(
+                f"The scores of {self.method} weigh {self.unit}s, and predict no change.",
+                "Use slalom, lime, kernel-shap or occlusion.",
+            )
         return float(self.scores[own][gone].sum())
 
     def to_dict(self) -> dict[str, Any]:

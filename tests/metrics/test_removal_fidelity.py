@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import piste
-from piste.metrics.removal_fidelity import SIDELESS, predicts, removal_error, removals
-from piste.render.shades import WEIGHTS
+from piste.metrics.removal_fidelity import predicts, removal_error, removals
 from tests.metrics.conftest import trial
 from tests.planted import additive
 
@@ -46,7 +45,6 @@ def test_by_hand(three, occlusion):
 def test_scores_without_a_side_predict_nothing(three, occlusion):
     assert not predicts(with_scores(occlusion, [0.2, 0.5, 0.3], "alpha-avg"))
     assert removal_error(*three, with_scores(occlusion, [0.2, 0.5, 0.3], "anchor")) is None
-    assert SIDELESS == WEIGHTS  # what is drawn without a side is measured without one
 
 
 def test_nothing_to_remove_and_nothing_that_moves(occlusion):

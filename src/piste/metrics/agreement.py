@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.stats import rankdata
 
-from piste.explanation import Explanation, FloatArray
-from piste.metrics.removal_fidelity import SIDELESS
+from piste.explanation import SIDELESS, Explanation, FloatArray
 
 
 def agreement(explanations: Sequence[Explanation]) -> FloatArray:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from piste.explanation import Explanation, Target
+from piste.explanation import SIDELESS, Explanation, Target
 from piste.metrics.asking import answers
 from piste.models.query import Query
 from piste.ragged import IntArray
@@ -10,10 +10,6 @@ from piste.text.players import Players
 
 DRAWS = 60  # random removals
 MOST = 5  # players a removal takes away at most
-# Scores without a side: they rank words, and say nothing of how far the model's answer moves.
-SIDELESS = frozenset(
-    {"importance", "grad-l1", "grad-l2", "alpha-avg", "alpha-max", "rollout", "anchor"}
-)
 
 
 def removal_error(

@@ -2,16 +2,13 @@
 
 import numpy as np
 
-from piste.explanation import Explanation, FloatArray
+from piste.explanation import SIDELESS, Explanation, FloatArray
 
 RGB = tuple[int, int, int]
 
 FOR: RGB = (31, 119, 214)
 AGAINST: RGB = (222, 104, 0)
-# Scores that are weights: they speak neither for nor against.
-WEIGHTS = frozenset(
-    {"importance", "grad-l1", "grad-l2", "alpha-avg", "alpha-max", "rollout", "anchor"}
-)
+WEIGHTS = SIDELESS  # scores that are weights: they speak neither for nor against
 
 
 def sided(explanation: Explanation) -> bool:
