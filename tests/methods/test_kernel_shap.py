@@ -12,18 +12,14 @@ import piste
 from piste.methods.kernel_shap import (
     KernelShap,
     constrained,
-    exact_shapley,
     paired_coalitions,
 )
+from piste.surrogates.shapley import all_coalitions, exact_shapley
 from tests.planted import PlantedSlalom, additive
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # the package warns about its own imports
     import shap
-
-
-def all_coalitions(players: int) -> np.ndarray:
-    return (np.arange(2**players)[:, None] >> np.arange(players)) & 1 == 1
 
 
 def by_permutations(players: int, worth) -> np.ndarray:

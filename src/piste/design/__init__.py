@@ -2,6 +2,7 @@
 
 from piste.design.heldout import apart, keep_back, unseen
 from piste.design.sequences import (
+    check_shares,
     deletions,
     favoured,
     mixed_shares,
@@ -15,6 +16,7 @@ from piste.design.sequences import (
 
 __all__ = [
     "apart",
+    "check_shares",
     "deletions",
     "favoured",
     "keep_back",

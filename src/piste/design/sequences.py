@@ -67,6 +67,11 @@ def mixed_shares(rows: int) -> FloatArray:
     return np.array([0.2, 0.5, 0.5, 0.2, 0.5])[np.arange(rows) % 5]
 
 
+def check_shares(rows: int) -> FloatArray:
+    """Shares for `portions` on which fits are checked: nearly the whole text, or over a half."""
+    return np.where(np.arange(rows) % 2 == 0, 0.9, 0.6)
+
+
 def favoured(rng: np.random.Generator, odds: FloatArray, rows: int, length: int = 3) -> Ragged:
     """Random sequences like `short`, but items enter by their odds [items], all above 0."""
     length = min(length, len(odds))

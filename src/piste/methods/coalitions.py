@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from piste.design import portions
+from piste.design import check_shares, portions
 from piste.errors import SettingError, choices
 from piste.explanation import Fidelity, FloatArray, Target
 from piste.methods.base import agreement
@@ -88,8 +88,7 @@ class Game:
         rows = min(CHECKED, CHECKED if self.query.left is None else self.query.left)
         if len(self.players) < 2 or rows < 2:
             return None
-        shares = np.where(np.arange(rows) % 2 == 0, 0.9, 0.6)
-        drawn = portions(rng, shares, self.players.ids.lengths)
+        drawn = portions(rng, check_shares(rows), self.players.ids.lengths)
         keep = np.zeros((rows, len(self.players)), dtype=bool)
         keep[np.repeat(np.arange(rows), drawn.lengths), drawn.values] = True
         return Fidelity({"deletions": agreement(predict(keep), self.play(keep))})

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.special import gammaln
 
 from piste.errors import whole_number
 from piste.explanation import FloatArray, Target
@@ -13,9 +12,8 @@ from piste.methods.base import TOO_FEW, Attribution
 from piste.methods.coalitions import BoolArray, Game, affordable, check_removal
 from piste.models.query import Query
 from piste.surrogates import algebra
+from piste.surrogates.shapley import EXACT_SHAPLEY, all_coalitions, exact_shapley
 from piste.text.players import Players
-
-EXACT = 12  # distinct players: 4,096 coalitions
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,7 @@ class KernelShap:
         wanted = affordable(query, self._wanted(distinct), least=4)
         query.plan(wanted)
         whole, empty = self._ends(game, distinct)
-        if wanted >= 2**distinct and distinct <= EXACT:
+        if wanted >= 2**distinct and distinct <= EXACT_SHAPLEY:
             values, errors = self._exact(game), np.zeros(distinct)
             seconds = 0.0
         else:
@@ -57,7 +55,7 @@ class KernelShap:
         return _attribution(game, values, None if few else errors, empty, seconds, rng)
 
     def _wanted(self, distinct: int) -> int:
-        return 2**distinct if distinct <= EXACT else self.samples
+        return 2**distinct if distinct <= EXACT_SHAPLEY else self.samples
 
     def _ends(self, game: Game, distinct: int) -> tuple[float, float]:
         both = np.array([np.ones(distinct, dtype=bool), np.zeros(distinct, dtype=bool)])
@@ -66,21 +64,8 @@ class KernelShap:
 
     def _exact(self, game: Game) -> FloatArray:
         distinct = len(game.players.first)
-        member = (np.arange(2**distinct)[:, None] >> np.arange(distinct)) & 1 == 1
+        member = all_coalitions(distinct)
         return exact_shapley(member, game.play(member[:, game.players.groups]))
-
-
-def exact_shapley(member: BoolArray, worth: FloatArray) -> FloatArray:
-    """Shapley values [players] of a game given on all coalitions, in the order of their bits."""
-    players = member.shape[1]
-    sizes = member.sum(axis=1)
-    logs = gammaln(np.arange(1, players + 2))  # log factorials
-    values = np.zeros(players)
-    for player in range(players):
-        without = np.flatnonzero(~member[:, player])
-        odds = np.exp(logs[sizes[without]] + logs[players - sizes[without] - 1] - logs[players])
-        values[player] = odds @ (worth[without + (1 << player)] - worth[without])
-    return values
 
 
 def paired_coalitions(rng: np.random.Generator, players: int, pairs: int) -> BoolArray:

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from piste.design import apart, deletions, portions, removals, short, singles
+from piste.design import apart, check_shares, deletions, portions, removals, short, singles
 from piste.errors import SettingError, choices, whole_number
 from piste.explanation import Fidelity, FloatArray, Stopped, Target
 from piste.methods.base import TOO_FEW, Attribution, agreement, ask
@@ -145,7 +145,7 @@ class Slalom:
         ]
         fresh = {
             "short": players.of_groups(short(rng, distinct, sizes["fresh short"], self.length)),
-            "deletions": portions(rng, _shares(sizes["fresh deletions"]), players.ids.lengths),
+            "deletions": portions(rng, check_shares(sizes["fresh deletions"]), players.ids.lengths),
             "removals": deletions(rng, count, sizes["fresh removals"], 1, min(5, count - 1)),
         }
         return set_apart(Ragged.concat(fitted), fresh, players, rng)
@@ -229,11 +229,6 @@ class Slalom:
             return None
         answers = ask(samples.query, players, rows, samples.target)
         return fit_local(removed(rows, count), fit.change(rows), samples.target.score - answers)
-
-
-def _shares(rows: int) -> FloatArray:
-    """What the copies of the text keep on which the fit is checked: nearly all, or over a half."""
-    return np.where(np.arange(rows) % 2 == 0, 0.9, 0.6)
 
 
 def _limit(sizes: dict[str, int], checks: dict[str, Ragged], query: Query) -> int:

@@ -17,9 +17,9 @@ from scipy import sparse
 
 from piste.explanation import FloatArray
 from piste.ragged import IntArray, Ragged
+from piste.surrogates.shapley import EXACT_SHAPLEY, all_coalitions, exact_shapley
 
 LONGEST_ODDS = 300.0  # between importances; beyond it they make no difference to float64
-EXACT_SHAPLEY = 12  # players: 4,096 coalitions
 PERMUTATION_STEPS = 200_000  # length of all sampled permutations together
 
 
@@ -175,16 +175,8 @@ def _exact_shapley(
     value: FloatArray, share: FloatArray, frame_share: float, empty: float
 ) -> FloatArray:
     players = len(value)
-    member = (np.arange(2**players)[:, None] >> np.arange(players)) & 1  # [coalitions, players]
+    member = all_coalitions(players)
     weight = frame_share + member @ share
     game = np.full(2**players, empty)
     game[1:] = (frame_share * empty + member[1:] @ (share * value)) / weight[1:]
-    sizes = member.sum(axis=1)
-    factorial = np.cumprod([1.0, *range(1, players + 1)])
-    result = np.zeros(players)
-    for player in range(players):
-        without = np.flatnonzero(member[:, player] == 0)
-        odds = factorial[sizes[without]] * factorial[players - sizes[without] - 1]
-        gain = game[without + (1 << player)] - game[without]
-        result[player] = odds @ gain / factorial[players]
-    return result
+    return exact_shapley(member, game)

@@ -1,0 +1,27 @@
+"""Exact Shapley values of a game that is known on every coalition."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from piste.explanation import FloatArray
+
+EXACT_SHAPLEY = 12  # players: 4,096 coalitions
+
+
+def all_coalitions(players: int) -> NDArray[np.bool_]:
+    """Who is inside each coalition [2^players, players], in the order of their bits."""
+    return np.asarray((np.arange(2**players)[:, None] >> np.arange(players)) & 1 == 1)
+
+
+def exact_shapley(member: NDArray[np.bool_], worth: FloatArray) -> FloatArray:
+    """Shapley values [players] of a game given on all coalitions, in the order of their bits."""
+    players = member.shape[1]
+    sizes = member.sum(axis=1)
+    factorial = np.cumprod([1.0, *range(1, players + 1)])
+    values = np.zeros(players)
+    for player in range(players):
+        without = np.flatnonzero(~member[:, player])
+        odds = factorial[sizes[without]] * factorial[players - sizes[without] - 1]
+        gain = worth[without + (1 << player)] - worth[without]
+        values[player] = odds @ gain / factorial[players]
+    return values
