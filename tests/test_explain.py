@@ -48,8 +48,11 @@ def test_slalom_ana_is_exact_and_counts_its_calls():
     classifier = piste.from_function(planted)
     explanation = piste.explain(planted.text, classifier, "slalom-ana", target="positive")
     assert min(correlations(planted, explanation)) > 1 - 1e-9
-    calls_for_the_prediction = 1
-    assert explanation.cost.forwards == calls_for_the_prediction + 2 * 30 - 1
+    calls_for_the_prediction, calls_for_the_check = 1, 8
+    spent = calls_for_the_prediction + 2 * 30 - 1 + calls_for_the_check
+    assert explanation.cost.forwards == spent
+    assert explanation.fidelity.r2 > 1 - 1e-9
+    assert explanation.change([0]) == pytest.approx(explanation.scores["removal"][0])
     assert planted.calls == explanation.cost.forwards
 
 

@@ -6,7 +6,7 @@ import dataclasses
 import json
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from piste.formula import Formula
 
 FloatArray = NDArray[np.float64]
 SCHEMA = 1
+FEW_CHECKS = 5  # an R2 of fewer sequences says nothing
 # Scores without a side: they weigh players, and say nothing of how far the model's answer moves.
 SIDELESS = frozenset(
     {"importance", "grad-l1", "grad-l2", "alpha-avg", "alpha-max", "rollout", "anchor"}
@@ -30,7 +31,8 @@ SIDELESS = frozenset(
 class Player:
     """One unit of the text. `text[start:end]` is what the person wrote; `ids` what the model reads.
 
-    Players with the same `group` are the same to the model and share one score.
+    Players with the same `group` are the same to the model. Methods that fit words give them one
+    score; those that look at places (occlusion, gradients, attention, gam) score each.
     """
 
     text: str
@@ -56,7 +58,7 @@ class Target:
 class Agreement:
     """Surrogate against model on sequences that the fit has not seen."""
 
-    r2: float | None  # None where the model's answers do not vary
+    r2: float | None  # None where the model's answers do not vary, or are fewer than FEW_CHECKS
     rmse: float  # on the target's scale
     samples: int
 
@@ -188,6 +190,8 @@ class Explanation:
         By the surrogate's formula where there is one, else the sum of the players' own scores:
         those named `removal`, or the primary ones.
         """
+        if isinstance(removed, str) or not isinstance(removed, Iterable):
+            raise SettingError(f"removed is {removed!r}.", "Give indices of players: [3], [1, 2].")
         gone = sorted({whole_number("a player's index", index, 0) for index in removed})
         if gone and gone[-1] >= len(self.players):
             raise SettingError(

@@ -28,6 +28,12 @@ class Formula:
     removal_scale: float = 1.0  # of the surrogate's own prediction of a removal
     removal_effects: Array | None = None  # [players], on top of it
 
+    @classmethod
+    def plain(cls, values: Array, importances: Array) -> Formula:
+        """A SLALOM without frame, the same at every length."""
+        ones = np.ones(1)
+        return cls(values, importances, None, lengths=ones, level=0 * ones, scale=ones)
+
     def score(self, kept: Sequence[int]) -> float:
         """What the surrogate says of these players alone."""
         chosen = np.asarray(kept, dtype=np.int64)

@@ -24,6 +24,8 @@ QUICK = {
     "anchors": type(METHODS["anchors"])(samples=200),
 }
 INSIDE = ("attention", "gradients", "integrated-gradients", "rollout")  # they need a torch model
+# The closed form divides by what may be near zero, and repeats the rounding of the answers.
+ROUNDING = {"slalom-ana": 1e-3}
 every_method = pytest.mark.parametrize("method", sorted(QUICK))
 
 
@@ -59,7 +61,9 @@ def test_the_backend_does_not_change_the_scores(demo, compiled_demo, method):
     torch, compiled = (piste.explain(REVIEW, c, QUICK[method]) for c in (demo, compiled_demo))
     for kind, scores in torch.scores.items():
         size = np.abs(scores).max()
-        assert compiled.scores[kind] == pytest.approx(scores, rel=1e-4, abs=1e-4 * size), kind
+        assert compiled.scores[kind] == pytest.approx(
+            scores, rel=1e-4, abs=ROUNDING.get(method, 1e-4) * size
+        ), kind
     assert "openvino" in compiled.backend
     assert "torch" in torch.backend
 
@@ -73,7 +77,9 @@ def test_the_batch_size_does_not_change_the_scores(name, method, request):
         other = piste.explain(REVIEW[:150], classifier, QUICK[method], batch_tokens=batch_tokens)
         for kind, scores in reference.scores.items():
             size = np.abs(scores).max()
-            assert other.scores[kind] == pytest.approx(scores, rel=1e-4, abs=1e-4 * size), kind
+            assert other.scores[kind] == pytest.approx(
+                scores, rel=1e-4, abs=ROUNDING.get(method, 1e-4) * size
+            ), kind
 
 
 @every_method

@@ -165,8 +165,9 @@ def test_settings_that_make_no_sense(settings):
 
 
 def test_where_the_model_hardly_moves_there_is_no_r2():
-    true = np.array([1.0, 1.001, 0.999])
+    true = np.array([1.0, 1.001, 0.999, 1.0, 1.002])
     assert agreement(true + 0.1, true, typical=1.0).r2 is None
     assert agreement(true + 0.1, true, typical=0.0).r2 < 0
     assert agreement(true, true).r2 == 1
+    assert agreement(true[:4], true[:4]).r2 is None  # too few to say
     assert agreement(np.zeros(2), np.array([1.0, -1.0])).rmse == 1

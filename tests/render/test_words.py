@@ -78,8 +78,10 @@ def test_low_fidelity_is_a_warning() -> None:
 
 
 def test_no_r2_is_explained() -> None:
-    flat = sample(fidelity=Fidelity({"short": Agreement(None, 0.01, 1)}))
-    assert "On 1 new short sequence the model's log-odds hardly changes" in said(flat)
+    few = sample(fidelity=Fidelity({"short": Agreement(None, 0.01, 1)}))
+    assert "On 1 new short sequence, too few for an R²" in said(few)
+    flat = sample(fidelity=Fidelity({"short": Agreement(None, 0.01, 9)}))
+    assert "On 9 new short sequences the model's log-odds hardly changes" in said(flat)
     assert not any(statement.warning for statement in words.statements(flat))
     assert "unknown" in words.headline(flat)
 

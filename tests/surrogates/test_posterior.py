@@ -80,3 +80,19 @@ def test_another_design_moves_the_scores_about_as_far_as_the_errors_say():
         errors.append(score_errors(posterior, EVERYBODY, np.random.default_rng(0))["value"])
     ratio = np.median(np.std(fits, axis=0)) / np.median(errors)
     assert 0.7 < ratio < 1.4
+
+
+def test_a_word_that_the_surrogate_misses_gets_a_wider_error():
+    """Rows with player 0 are off by ten times as much: one noise for all would hide it."""
+    true, found, errors = random_model(PLAYERS), [], []
+    for seed in range(12):
+        counts, margins = planted(true, 0.02, seed)
+        with_it = counts[:, [0]].toarray()[:, 0] > 0
+        noise = np.random.default_rng(100 + seed).normal(size=margins.shape)
+        margins = margins + 0.2 * margins.std() * noise * with_it[:, None]
+        fitted, _, posterior = fit_gauss_newton(counts, margins)
+        found.append(scores(fitted)["value"])
+        errors.append(score_errors(posterior, EVERYBODY, np.random.default_rng(0))["value"])
+    typical = np.median(errors, axis=0)
+    assert typical[0] > 3 * np.median(typical)
+    assert np.std(found, axis=0)[0] < 1.4 * typical[0]

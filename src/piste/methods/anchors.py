@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
+from scipy.stats import beta
 
 from piste.errors import SettingError, whole_number
 from piste.explanation import Target
@@ -15,6 +16,10 @@ from piste.models.query import Query
 from piste.text.players import Players
 
 BATCH = 12  # samples of a rule at a time
+POOL = 384  # copies that a beam shares with its extensions
+BLOCK = 90  # copies of a proof between two looks; one block is enough where all keep the decision
+PROMISING = 0.05  # below the precision: worth a proof
+CLOSE = 0.15  # overlap of bounds that is left undecided
 Rule = frozenset[int]  # players that are kept
 
 
@@ -26,7 +31,8 @@ class Anchors:
     2. A rule is tried on random copies of the text that keep its words and each other word with
        probability 1/2; its precision is how often the decision stays.
     3. Samples go to the rules whose Kullback-Leibler confidence bounds leave their rank open.
-    4. The first rule whose lower bound reaches the precision is the anchor.
+    4. A promising rule is proven on fresh copies; the first whose exact lower bound reaches the
+       precision is the anchor. The confidence holds for the whole search.
     """
 
     precision: float = 0.95
@@ -51,23 +57,41 @@ class Anchors:
         limit = affordable(query, self.samples, kept_back=1, least=2 * BATCH)
         query.plan(limit)
         search = _Search(self, Game(query, players, target, self.removal), rng, limit)
-        rule, found = search.run()
+        rule, proof = search.run()
         inside = np.zeros(len(players))
         inside[sorted(rule)] = 1.0
         words = ", ".join(repr(players.items[index].text) for index in sorted(rule))
-        low, high = search.bounds(rule)
-        held = f"in {search.mean(rule):.0%} of {search.tried(rule)} random copies"
-        sure = f"{held} (between {low:.0%} and {high:.0%})"
-        if found and not rule:
-            note = f"The decision stays {sure}, whatever is removed: no word is needed for it."
-        elif found:
-            note = f"Keeping {words} keeps the decision {sure}, whatever else is removed."
-        else:
-            note = (
-                f"No rule of up to {self.largest} words is sure to keep the decision"
-                f" {self.precision:.0%} of the time; the best found, {words}, keeps it {sure}."
-            )
+        note = _note(words, proof or search.tally(rule), proof is not None, self)
         return Attribution(primary="anchor", scores={"anchor": inside}, notes=(note,))
+
+
+@dataclass
+class Tally:
+    """How often the decision stayed, and how often that was tried."""
+
+    kept: int = 0
+    tried: int = 0
+
+    def add(self, stays: BoolArray) -> None:
+        self.kept += int(stays.sum())
+        self.tried += len(stays)
+
+    @property
+    def mean(self) -> float:
+        return self.kept / max(1, self.tried)
+
+    def bounds(self, error: float) -> tuple[float, float]:
+        """The precisions that the samples allow, each end wrong with probability `error`."""
+        if not self.tried:
+            return 0.0, 1.0
+        level = np.log(1 / error) / self.tried
+        return _kl_bound(self.mean, level, 0.0), _kl_bound(self.mean, level, 1.0)
+
+    def at_least(self, error: float) -> float:
+        """The exact (Clopper-Pearson) lower bound, wrong with probability `error`."""
+        if not self.kept:
+            return 0.0
+        return float(beta.ppf(error, self.kept, self.tried - self.kept + 1))
 
 
 @dataclass
@@ -76,82 +100,108 @@ class _Search:
     game: Game
     rng: np.random.Generator
     limit: int
-    kept: dict[Rule, int] = field(default_factory=dict)  # how often the decision stayed
-    asked: dict[Rule, int] = field(default_factory=dict)
+    tallies: dict[Rule, Tally] = field(default_factory=dict)
     spent: int = 0
+    proofs: int = 0  # rules put to the proof so far
     whole: bool = field(init=False)
 
     def __post_init__(self) -> None:
         everybody = np.ones((1, len(self.game.players)), dtype=bool)
         self.whole = bool(self.game.decides(everybody)[0])
 
-    def run(self) -> tuple[Rule, bool]:
-        """The anchor and True, or the best rule found and False."""
-        count = len(self.game.players)
-        beam: list[Rule] = [frozenset()]
+    def run(self) -> tuple[Rule, Tally | None]:
+        """The anchor and the tally that proves it, or the best rule found and None."""
         best: Rule = frozenset()
-        self._sample([best])
-        if self._settled(best):  # nothing needs to be kept
-            return best, True
-        for _ in range(min(self.settings.largest, count)):
-            rules = {rule | {player} for rule in beam for player in range(count)} - set(beam)
-            ordered = sorted(rules, key=sorted)
-            # In random order: where the limit does not reach all, it is not the last words' fault.
-            shuffled = self.rng.permutation(len(ordered)).tolist()
-            beam = self._strongest([ordered[index] for index in shuffled])
-            sure = [rule for rule in beam if self._settled(rule)]
-            if sure:
-                return max(sure, key=self.mean), True
-            best = max([*beam, best], key=lambda rule: (self.mean(rule), -len(rule)))
-            if not self._left():
+        beam = [best]
+        rules = self._extended(beam)
+        for size in range(min(self.settings.largest, len(self.game.players)) + 1):
+            for rule in beam:
+                proof = self._proven(rule)
+                if proof is not None:
+                    return rule, proof
+            best = max([*beam, best], key=lambda rule: (self.tally(rule).mean, -len(rule)))
+            if not self._left() or size == self.settings.largest:
                 break
-        return best, False
+            rules = self._extended(beam) if size else rules
+            beam = self._strongest(rules)
+        return best, None
+
+    def tally(self, rule: Rule) -> Tally:
+        return self.tallies.setdefault(rule, Tally())
+
+    def _extended(self, beam: list[Rule]) -> list[Rule]:
+        """Copies for each rule of the beam, which also try its extensions: half of them keep any
+        given word. The extensions, in random order.
+        """
+        count, found = len(self.game.players), set()
+        for rule, (keep, stays) in zip(
+            beam, self._sample(beam, self._pool(len(beam))), strict=True
+        ):
+            for player in set(range(count)) - rule:
+                longer = rule | {player}
+                self.tally(longer).add(stays[keep[:, player]])
+                found.add(longer)
+        # In random order: where the limit does not reach all, it is not the last words' fault.
+        ordered = sorted(found, key=sorted)
+        return [ordered[index] for index in self.rng.permutation(len(ordered)).tolist()]
+
+    def _pool(self, rules: int) -> int:
+        return max(BATCH, min(POOL, self._left() // 4) // rules)
 
     def _strongest(self, rules: list[Rule]) -> list[Rule]:
         """The beam's best, by samples where upper and lower bounds still overlap (KL-LUCB)."""
-        self._sample([rule for rule in rules if rule not in self.asked])
         enough = self.spent + self._left() // 3  # close races must not eat what proof will need
+        error = 1 - self.settings.confidence
         while True:
-            ranked = sorted(rules, key=self.mean, reverse=True)
+            ranked = sorted(rules, key=lambda rule: self.tally(rule).mean, reverse=True)
             inside, outside = ranked[: self.settings.beam], ranked[self.settings.beam :]
             if not outside or self.spent >= enough:
                 return inside
-            weakest = min(inside, key=lambda rule: self.bounds(rule)[0])
-            rival = max(outside, key=lambda rule: self.bounds(rule)[1])
-            if self.bounds(rival)[1] - self.bounds(weakest)[0] < 0.15:
+            weakest = min(inside, key=lambda rule: self.tally(rule).bounds(error)[0])
+            rival = max(outside, key=lambda rule: self.tally(rule).bounds(error)[1])
+            gap = self.tally(rival).bounds(error)[1] - self.tally(weakest).bounds(error)[0]
+            if gap < CLOSE:
                 return inside
-            self._sample([weakest, rival])
+            self._sample([weakest, rival], BATCH)
 
-    def _settled(self, rule: Rule) -> bool:
-        """Sample until the rule's precision is surely above or surely below what is wanted."""
+    def _proven(self, rule: Rule) -> Tally | None:
+        """Try the rule on copies of its own until its precision is surely what is wanted.
+
+        The search has picked the rule for its luck, so its samples prove nothing. The chance of
+        error is split over all looks at all rules that are ever put to the proof.
+        """
         wanted = self.settings.precision
-        while self._left():
-            low, high = self.bounds(rule)
-            if low >= wanted:
-                return True
-            if high < wanted or self.mean(rule) < wanted - 0.1:
-                return False
-            self._sample([rule])
-        return self.bounds(rule)[0] >= wanted
+        if self.tally(rule).mean < wanted - PROMISING:
+            return None
+        self.proofs += 1
+        proof, enough = Tally(), self.spent + self._left() // 2
+        for look in range(1, 10**6):
+            size = min(BLOCK, self._left())
+            if not size or (look > 1 and self.spent >= enough):
+                return None
+            ((_, stays),) = self._sample([rule], size)
+            proof.add(stays)
+            error = (1 - self.settings.confidence) / (self.proofs * (self.proofs + 1))
+            if proof.at_least(error / (look * (look + 1))) >= wanted:
+                return proof
+            if proof.mean < wanted - PROMISING:
+                return None
+        raise AssertionError("unreachable")
 
-    def _sample(self, rules: list[Rule]) -> None:
-        """A batch of random copies for each rule, as far as the limit goes, asked together."""
-        rules = rules[: self._left() // BATCH]
-        if not rules:
-            return
+    def _sample(self, rules: list[Rule], size: int) -> list[tuple[BoolArray, BoolArray]]:
+        """Random copies of each rule and whether they keep the decision, all asked together."""
+        size = min(size, self._left() // len(rules))
         count = len(self.game.players)
-        keep = self.rng.random((len(rules) * BATCH, count)) < 0.5
+        keep = self.rng.random((len(rules), size, count)) < 0.5
         for place, rule in enumerate(rules):
-            keep[place * BATCH : (place + 1) * BATCH, sorted(rule)] = True
-        stays = self._decided(keep).reshape(len(rules), BATCH).sum(axis=1)
-        for rule, times in zip(rules, stays.tolist(), strict=True):
-            self.kept[rule] = self.kept.get(rule, 0) + int(times)
-            self.asked[rule] = self.asked.get(rule, 0) + BATCH
-        self.spent += len(rules) * BATCH
-
-    def _decided(self, keep: BoolArray) -> BoolArray:
-        """Where the model decides as it does on the whole text: for the target, or not for it."""
-        return np.asarray(self.game.decides(keep) == self.whole)
+            keep[place][:, sorted(rule)] = True
+        # As on the whole text: for the target, or not for it.
+        decided = self.game.decides(keep.reshape(len(rules) * size, count)) == self.whole
+        self.spent += len(decided)
+        found = list(zip(keep, decided.reshape(len(rules), size), strict=True))
+        for rule, (_, stays) in zip(rules, found, strict=True):
+            self.tally(rule).add(stays)
+        return found
 
     def _left(self) -> int:
         """Samples that may still be asked; less than a batch is none."""
@@ -160,19 +210,19 @@ class _Search:
         left = left if query.left is None else min(left, query.left)
         return left if left >= BATCH else 0
 
-    def mean(self, rule: Rule) -> float:
-        return self.kept.get(rule, 0) / max(1, self.asked.get(rule, 0))
 
-    def tried(self, rule: Rule) -> int:
-        return self.asked.get(rule, 0)
-
-    def bounds(self, rule: Rule) -> tuple[float, float]:
-        """The precisions that the samples allow, at the confidence asked for."""
-        tried = self.asked.get(rule, 0)
-        if not tried:
-            return 0.0, 1.0
-        level = np.log(1 / (1 - self.settings.confidence)) / tried
-        return _kl_bound(self.mean(rule), level, 0.0), _kl_bound(self.mean(rule), level, 1.0)
+def _note(words: str, tally: Tally, proven: bool, settings: Anchors) -> str:
+    held = f"in {tally.mean:.0%} of {tally.tried} random copies"
+    if not proven:
+        return (
+            f"No rule of up to {settings.largest} words is sure to keep the decision"
+            f" {settings.precision:.0%} of the time; the best found, {words or 'none'}, keeps it"
+            f" {held}."
+        )
+    sure = f"{held} (at least {settings.precision:.0%}, with {settings.confidence:.0%} confidence)"
+    if not words:
+        return f"The decision stays {sure}, whatever is removed: no word is needed for it."
+    return f"Keeping {words} keeps the decision {sure}, whatever else is removed."
 
 
 def _kl_bound(mean: float, level: float, end: float) -> float:

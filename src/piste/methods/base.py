@@ -6,7 +6,15 @@ from typing import Protocol
 
 import numpy as np
 
-from piste.explanation import Agreement, Fidelity, FitReport, FloatArray, Stopped, Target
+from piste.explanation import (
+    FEW_CHECKS,
+    Agreement,
+    Fidelity,
+    FitReport,
+    FloatArray,
+    Stopped,
+    Target,
+)
 from piste.formula import Formula
 from piste.models.query import Query
 from piste.models.target import margins
@@ -51,10 +59,11 @@ def ask(query: Query, players: Players, rows: Ragged, target: Target) -> FloatAr
 def agreement(predicted: FloatArray, true: FloatArray, typical: float = 0.0) -> Agreement:
     """R2 and RMSE of predictions [rows].
 
-    There is no R2 where the truth hardly moves: by less than a hundredth of `typical`, the
-    deviation of the model's answers elsewhere.
+    There is no R2 of a few rows, nor where the truth hardly moves: by less than a hundredth of
+    `typical`, the deviation of the model's answers elsewhere.
     """
     error = float(np.mean((predicted - true) ** 2))
     deviation = float(np.std(true))
-    r2 = None if deviation <= max(1e-9, 0.01 * typical) else 1 - error / deviation**2
+    unsaid = len(true) < FEW_CHECKS or deviation <= max(1e-9, 0.01 * typical)
+    r2 = None if unsaid else 1 - error / deviation**2
     return Agreement(r2, float(np.sqrt(error)), len(true))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from piste.design import check_shares, portions
+from piste.design import check_shares, portions, unseen
 from piste.errors import SettingError, choices
 from piste.explanation import Fidelity, FloatArray, Target
 from piste.methods.base import agreement
@@ -40,25 +40,26 @@ class Game:
 
     def play(self, keep: BoolArray) -> FloatArray:
         """Margins of coalitions [rows, players]."""
-        found, known = np.zeros(len(keep)), self._askable(keep)
-        if known.any():
-            logits = self.query.logits(self._rows(keep[known]))
-            found[known] = margins(logits, self.query.classifier, self.target.index)
-        return found
+        return self._answers(
+            keep, lambda logits: margins(logits, self.query.classifier, self.target.index)
+        )
 
     def decides(self, keep: BoolArray) -> BoolArray:
         """Whether the model decides for the target [rows]; an empty text decides nothing."""
-        found, known = np.zeros(len(keep), dtype=bool), self._askable(keep)
-        if known.any():
-            logits = self.query.logits(self._rows(keep[known]))
-            several = logits.shape[1] > 1
-            found[known] = (
-                logits.argmax(axis=1) == self.target.index if several else logits[:, 0] > 0
-            )
-        return found
+        several, index = len(self.target.labels) > 1, self.target.index
 
-    def _askable(self, keep: BoolArray) -> BoolArray:
-        return np.asarray(keep.any(axis=1) | self.says_something_empty)
+        def decided(logits: FloatArray) -> FloatArray:
+            yes = logits.argmax(axis=1) == index if several else logits[:, 0] > 0
+            return np.asarray(yes, dtype=np.float64)
+
+        return self._answers(keep, decided) > 0
+
+    def _answers(self, keep: BoolArray, read: Callable[[FloatArray], FloatArray]) -> FloatArray:
+        """What is read from the model's outputs for each coalition; 0 where there is no text."""
+        found = np.zeros(len(keep))
+        known = keep.any(axis=1) | self.says_something_empty
+        found[known] = read(self.query.logits(self._rows(keep[known])))
+        return found
 
     @property
     def says_something_empty(self) -> bool:
@@ -82,15 +83,24 @@ class Game:
         return found
 
     def checked(
-        self, predict: Callable[[BoolArray], FloatArray], rng: np.random.Generator
+        self,
+        predict: Callable[[BoolArray], FloatArray],
+        rng: np.random.Generator,
+        seen: Ragged | None = None,
     ) -> Fidelity | None:
-        """Agreement of additive predictions with the model on shortened copies of the text."""
-        rows = min(CHECKED, CHECKED if self.query.left is None else self.query.left)
-        if len(self.players) < 2 or rows < 2:
+        """Agreement of predictions with the model on shortened copies of the text.
+
+        They differ from each other and from what the fit has `seen`; None where there are no two.
+        """
+        most = min(CHECKED, CHECKED if self.query.left is None else self.query.left)
+        drawn = portions(rng, check_shares(3 * CHECKED), self.players.ids.lengths)
+        known = Ragged.of([]) if seen is None else seen
+        fresh = unseen(drawn, Ragged.concat([known, self.players.whole]), self.players.groups)
+        rows = fresh.take(np.sort(rng.permutation(len(fresh))[:most]))
+        if len(self.players) < 2 or len(rows) < 2:
             return None
-        drawn = portions(rng, check_shares(rows), self.players.ids.lengths)
-        keep = np.zeros((rows, len(self.players)), dtype=bool)
-        keep[np.repeat(np.arange(rows), drawn.lengths), drawn.values] = True
+        keep = np.zeros((len(rows), len(self.players)), dtype=bool)
+        keep[np.repeat(np.arange(len(rows)), rows.lengths), rows.values] = True
         return Fidelity({"deletions": agreement(predict(keep), self.play(keep))})
 
 
@@ -100,7 +110,7 @@ def affordable(query: Query, wanted: int, kept_back: int = CHECKED, least: int =
         return wanted
     if query.left - kept_back < least:
         raise SettingError(
-            f"The budget is too small: this method needs {least} sequences at least.",
-            f"Give at least {query.forwards + least + kept_back}.",
+            f"A budget of {query.budget} sequences is too small for this method.",
+            f"Give at least {query.forwards + least + kept_back}; some hundreds are usual.",
         )
     return min(wanted, query.left - kept_back)

@@ -51,7 +51,7 @@ class GamSurrogate:
         return Attribution(
             primary="weight",
             scores={"weight": fit.weights[players.groups, np.arange(count)]},
-            fidelity=Game(query, players, target).checked(predict, rng),
+            fidelity=Game(query, players, target).checked(predict, rng, rows),
             fit_seconds=seconds,
             surrogate_score=float(fit.predict(players.whole, players.groups)[0]),
         )

@@ -11,9 +11,12 @@ from piste.explanation import FloatArray, Target
 from piste.methods.base import TOO_FEW, Attribution
 from piste.methods.coalitions import BoolArray, Game, affordable, check_removal
 from piste.models.query import Query
+from piste.ragged import Ragged
 from piste.surrogates import algebra
 from piste.surrogates.shapley import EXACT_SHAPLEY, all_coalitions, exact_shapley
 from piste.text.players import Players
+
+SAMPLES = 1000  # where all coalitions are too many
 
 
 @dataclass(frozen=True)
@@ -27,11 +30,12 @@ class KernelShap:
        baseline is the text without words: its special tokens alone, or 0 where there are none.
     """
 
-    samples: int = 1000
+    samples: int | None = None  # None: all for up to twelve distinct words, else 1,000
     removal: Literal["delete", "unk", "mask", "pad"] = "delete"
 
     def __post_init__(self) -> None:
-        whole_number("samples", self.samples, 4)
+        if self.samples is not None:
+            whole_number("samples", self.samples, 4)
         check_removal(self.removal)
 
     def explain(
@@ -42,20 +46,24 @@ class KernelShap:
         wanted = affordable(query, self._wanted(distinct), least=4)
         query.plan(wanted)
         whole, empty = self._ends(game, distinct)
+        seen, seconds = None, 0.0  # nothing is fitted to all coalitions: they may be checked on
         if wanted >= 2**distinct and distinct <= EXACT_SHAPLEY:
             values, errors = self._exact(game), np.zeros(distinct)
-            seconds = 0.0
         else:
             kept = paired_coalitions(rng, distinct, max(1, (wanted - 2) // 2))
             answers = game.play(kept[:, players.groups])
             started = time.perf_counter()
             values, errors = constrained(kept, answers, whole, empty)
             seconds = time.perf_counter() - started
-        few = seconds > 0 and (wanted - 2) // 2 < distinct
-        return _attribution(game, values, None if few else errors, empty, seconds, rng)
+            seen = Ragged.masked(kept[:, players.groups])
+        few = seen is not None and (wanted - 2) // 2 < distinct
+        return _attribution(game, values, None if few else errors, empty, seconds, rng, seen)
 
     def _wanted(self, distinct: int) -> int:
-        return 2**distinct if distinct <= EXACT_SHAPLEY else self.samples
+        everything: int = 2 ** min(distinct, EXACT_SHAPLEY + 1)
+        if self.samples is not None:
+            return min(self.samples, everything)
+        return everything if distinct <= EXACT_SHAPLEY else SAMPLES
 
     def _ends(self, game: Game, distinct: int) -> tuple[float, float]:
         both = np.array([np.ones(distinct, dtype=bool), np.zeros(distinct, dtype=bool)])
@@ -117,6 +125,7 @@ def _attribution(
     empty: float,
     seconds: float,
     rng: np.random.Generator,
+    seen: Ragged | None,
 ) -> Attribution:
     players = game.players
     share = _shared(values, players)["removal"]
@@ -131,7 +140,7 @@ def _attribution(
         primary="shapley",
         scores=_shared(values, players),
         errors={} if errors is None else _shared(errors, players),
-        fidelity=game.checked(predict, rng),
+        fidelity=game.checked(predict, rng, seen),
         fit_seconds=seconds,
         surrogate_score=empty + float(values.sum()),
         notes=(

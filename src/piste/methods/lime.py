@@ -11,7 +11,7 @@ from piste.explanation import FloatArray, Target
 from piste.methods.base import TOO_FEW, Attribution
 from piste.methods.coalitions import BoolArray, Game, affordable, check_removal
 from piste.models.query import Query
-from piste.ragged import IntArray
+from piste.ragged import IntArray, Ragged
 from piste.surrogates.linear import fit_linear
 from piste.text.players import Players
 
@@ -59,7 +59,7 @@ class Lime:
             primary="weight",
             scores=_scores(fit.weights, players, occurrences),
             errors=_scores(fit.errors, players, occurrences) if fit.determined else {},
-            fidelity=game.checked(predict, rng),
+            fidelity=game.checked(predict, rng, Ragged.masked(kept[:, players.groups])),
             fit_seconds=seconds,
             surrogate_score=fit.intercept + float(fit.weights.sum()),
             notes=() if fit.determined else (TOO_FEW,),

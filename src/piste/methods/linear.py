@@ -51,7 +51,7 @@ class LinearSurrogate:
             primary="weight",
             scores={"weight": weights},
             errors={"weight": fit.errors[players.groups]} if fit.determined else {},
-            fidelity=game.checked(predict, rng),
+            fidelity=game.checked(predict, rng, rows),
             fit_seconds=seconds,
             surrogate_score=fit.intercept + float(weights.sum()),
             notes=() if fit.determined else (TOO_FEW,),

@@ -5,11 +5,11 @@ from typing import Literal
 
 import numpy as np
 
-from piste.errors import SettingError
 from piste.explanation import FloatArray, Target
 from piste.methods.base import Attribution
-from piste.methods.coalitions import BoolArray, Game, check_removal
+from piste.methods.coalitions import BoolArray, Game, affordable, check_removal
 from piste.models.query import Query
+from piste.ragged import Ragged
 from piste.text.players import Players
 
 
@@ -29,18 +29,14 @@ class Occlusion:
         self, query: Query, players: Players, target: Target, rng: np.random.Generator
     ) -> Attribution:
         count = len(players)
-        if query.left is not None and query.left < count:
-            raise SettingError(
-                f"Occlusion needs a sequence for each of {count} {players.unit}s.",
-                f"Give a budget of at least {query.forwards + count}.",
-            )
-        query.plan(count)
+        query.plan(affordable(query, count, kept_back=0, least=count))
         game = Game(query, players, target, self.removal)
-        falls = target.score - game.play(~np.eye(count, dtype=bool))
+        without = ~np.eye(count, dtype=bool)
+        falls, asked = target.score - game.play(without), Ragged.masked(without)
 
         def predict(keep: BoolArray) -> FloatArray:
             return np.asarray(target.score - ~keep @ falls)
 
         return Attribution(
-            primary="removal", scores={"removal": falls}, fidelity=game.checked(predict, rng)
+            primary="removal", scores={"removal": falls}, fidelity=game.checked(predict, rng, asked)
         )

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from piste.design import pairs, singles
-from piste.errors import SettingError
-from piste.explanation import Target
+from piste.explanation import FloatArray, Target
+from piste.formula import Formula
 from piste.methods.base import Attribution, ask
+from piste.methods.coalitions import BoolArray, Game, affordable
 from piste.models.query import Query
+from piste.ragged import Ragged
 from piste.surrogates.analytic import choose_references, solve_pairs
 from piste.surrogates.slalom import count_matrix, slalom_scores
 from piste.text.players import Players
@@ -29,12 +31,8 @@ class SlalomAna:
         self, query: Query, players: Players, target: Target, rng: np.random.Generator
     ) -> Attribution:
         distinct = len(players.first)
-        if query.left is not None and query.left < 2 * distinct - 1:
-            raise SettingError(
-                f"SLALOM-Ana needs {2 * distinct - 1} sequences for {distinct} distinct words.",
-                f"Give a budget of at least {query.forwards + 2 * distinct - 1}.",
-            )
-        query.plan(2 * distinct - 1)
+        needed = affordable(query, 2 * distinct - 1, kept_back=0, least=2 * distinct - 1)
+        query.plan(needed)
         values = ask(query, players, players.of_groups(singles(distinct)), target)
         references = choose_references(values)
         answers = values.copy()
@@ -47,12 +45,19 @@ class SlalomAna:
         model, doubtful = solve_pairs(values, references, answers)
         model = model.normalised(self.gamma)
         scores = slalom_scores(model, players.groups, rng)
-        whole = count_matrix(players.whole, players.groups, distinct)
+        seconds = time.perf_counter() - started
+
+        def predict(keep: BoolArray) -> FloatArray:
+            counts = count_matrix(Ragged.masked(keep), players.groups, distinct)
+            return np.asarray(model.predict(counts)[:, 0])
+
         return Attribution(
             scores=scores,
             primary="lin",
-            fit_seconds=time.perf_counter() - started,
-            surrogate_score=float(model.predict(whole)[0, 0]),
+            fidelity=Game(query, players, target).checked(predict, rng),
+            fit_seconds=seconds,
+            surrogate_score=float(predict(np.ones((1, len(players)), dtype=bool))[0]),
+            formula=Formula.plain(model.values[players.groups, 0], scores["importance"]),
             notes=_notes(len(doubtful), distinct),
         )
 

@@ -50,6 +50,8 @@ class Query:
     def logits(self, rows: Ragged) -> FloatArray:
         """The model's outputs [rows, outputs] for rows of token ids without frame, in order."""
         answers: list[tuple[IntArray, FloatArray]] = []
+        if not len(rows):
+            return np.empty((0, len(next(iter(self.answers.values()), ()))))
         with self._clock():
             for length in np.unique(rows.lengths):
                 where = np.flatnonzero(rows.lengths == length)

@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from piste.explanation import Agreement, Explanation, Fidelity, Stopped, Target
+from piste.explanation import FEW_CHECKS, Agreement, Explanation, Stopped, Target
 from piste.render.clean import one_line
 
 LOW = 0.5  # an R² below it earns a warning
+UNCHECKED = frozenset({"gradients", "attention", "rollout", "anchors"})  # they predict no answers
 _RATINGS = ((0.9, "very good"), (0.75, "good"), (LOW, "fair"), (-math.inf, "poor"))
 _KINDS = {
     "short": ("new short sequence", "new short sequences"),
@@ -109,7 +110,9 @@ def rating(r2: float | None) -> str:
 
 def give_or_take(error: float) -> str:
     """A standard error, short: ±0.05."""
-    return f"±{error:.2f}" if 0.005 <= error < 100 else f"±{error:.0e}" if error else "±0"
+    if not error:
+        return "±0"
+    return f"±{error:.2f}" if 0.005 <= error < 100 else f"±{error:.0e}".replace("-", "−")
 
 
 def told(explanation: Explanation) -> list[str]:
@@ -121,7 +124,7 @@ def told(explanation: Explanation) -> list[str]:
 
 def statements(explanation: Explanation) -> list[Statement]:
     """How far to trust the explanation, and what it has to say besides."""
-    found = _fidelity(explanation.fidelity, explanation.target.scale)
+    found = _fidelity(explanation)
     if explanation.surrogate_score is not None:
         found.append(_whole_text(explanation.surrogate_score, explanation.target))
     if explanation.frame_share is not None:
@@ -166,15 +169,11 @@ def headline(explanation: Explanation) -> str:
     return f"Agreement with the model: {', '.join(parts)}"
 
 
-def _fidelity(fidelity: Fidelity | None, scale: str) -> list[Statement]:
-    if fidelity is None:
-        text = (
-            "How well the explanation agrees with the model was not measured: the text has too few "
-            "words, the budget was too small, or the method does not check."
-        )
-        return [Statement(text, warning=True)]
-    found = []
-    for kind, check in fidelity.checks.items():
+def _fidelity(explanation: Explanation) -> list[Statement]:
+    if explanation.fidelity is None:
+        return [_not_measured(explanation)]
+    found, scale = [], explanation.target.scale
+    for kind, check in explanation.fidelity.checks.items():
         sentence = _agreement(kind, check, scale)
         rated = "" if kind == "convergence" else f"Agreement with the model: {rating(check.r2)}. "
         found.append(Statement(f"{rated}{sentence}"))
@@ -183,11 +182,25 @@ def _fidelity(fidelity: Fidelity | None, scale: str) -> list[Statement]:
     return found
 
 
+def _not_measured(explanation: Explanation) -> Statement:
+    if explanation.method in UNCHECKED:
+        text = f"The scores of {explanation.method} predict no answers that could be checked"
+        return Statement(f"{text}; `piste compare --measure` tries them on the model.")
+    text = "How well the explanation agrees with the model was not measured"
+    few = explanation.budget is None or len(explanation.players) < 2
+    reason = (
+        f"the text has too few {explanation.unit}s" if few else "the budget left nothing to ask"
+    )
+    return Statement(f"{text}: {reason}.", warning=True)
+
+
 def _agreement(kind: str, check: Agreement, scale: str) -> str:
     if kind == "convergence":
         return f"The scores add up to the difference from the baseline within {check.rmse:.2g}."
     one, many = _KINDS.get(kind, (f"new sequence ({kind})", f"new sequences ({kind})"))
     where = f"On {check.samples:,} {one if check.samples == 1 else many}"
+    if check.r2 is None and check.samples < FEW_CHECKS:
+        return f"{where}, too few for an R², the typical error is {check.rmse:.2g}."
     if check.r2 is None:
         return (
             f"{where} the model's {scale} hardly changes, so there is no R²; "

@@ -12,7 +12,8 @@ from piste.explanation import FloatArray
 from piste.ragged import IntArray
 from piste.surrogates.slalom import SlalomModel
 
-SMALLEST_SHARE = 1e-9  # a real model may answer outside its parts' range: clipped, and counted
+SMALLEST_SHARE = 1e-9
+SMALLEST_GUESS = 0.01  # where a real model answers outside its parts' range; it is counted
 
 
 @dataclass(frozen=True)
@@ -48,11 +49,12 @@ def solve_pairs(
     with np.errstate(divide="ignore", invalid="ignore"):
         share = (answers - values[partner]) / (values - values[partner])
     known = np.isfinite(share)
-    clipped = np.clip(np.where(known, share, 0.5), SMALLEST_SHARE, 1 - SMALLEST_SHARE)
+    doubtful = ~known | (share <= 0) | (share >= 1)
+    least = np.where(doubtful, SMALLEST_GUESS, SMALLEST_SHARE)
+    clipped = np.clip(np.where(known, share, 0.5), least, 1 - least)
     difference = np.log(clipped) - np.log1p(-clipped)  # s(player) - s(partner)
     difference[references.first] = 0.0
     to_second = partner == references.second
     importances = difference + np.where(to_second, difference[references.second], 0.0)
-    doubtful = ~known | (share <= 0) | (share >= 1)
     doubtful[references.first] = False
     return SlalomModel(values[:, None], importances), np.flatnonzero(doubtful).astype(np.int64)

@@ -28,7 +28,7 @@ from threadpoolctl import ThreadpoolController
 from piste.explanation import FitReport, FloatArray
 from piste.surrogates import algebra
 from piste.surrogates.pattern import Pattern
-from piste.surrogates.posterior import Posterior
+from piste.surrogates.posterior import Posterior, Slopes, deviations
 from piste.surrogates.prior import Prior, PriorTerms
 from piste.surrogates.slalom import FramePlayer, SlalomModel
 
@@ -214,16 +214,37 @@ class _Problem:
         return curvature, slope
 
     def posterior(self, state: _State, noise: float, scale: float, offset: FloatArray) -> Posterior:
-        curvature, _ = self.normal_equations(state)
-        outputs = range(self.margins.shape[1])
+        curvature = algebra.root(self.normal_equations(state)[0])
+        entries = [self._jacobian(state, output) for output in range(self.margins.shape[1])]
+        mixed = np.array([self._mixed(state, jacobian) for jacobian in entries])
         return Posterior(
             model=self.model(state),
             noise=noise,
-            curvature_root=algebra.root(curvature),
+            curvature_root=curvature,
             values_root=state.root,
-            mixed=np.array([self._mixed(state, self._jacobian(state, o)) for o in outputs]),
+            mixed=mixed,
+            slopes=self._slopes(state, noise, entries, mixed, curvature),
             scale=scale,
             offset=offset,
+        )
+
+    def _slopes(
+        self,
+        state: _State,
+        noise: float,
+        entries: list[FloatArray],
+        mixed: FloatArray,
+        curvature: FloatArray,
+    ) -> Slopes:
+        attention = self.pattern.matrix(state.attention)
+        jacobians = tuple(self.pattern.matrix(each)[:, : self.players] for each in entries)
+        roots = (state.root, curvature)
+        return Slopes(
+            attention=attention,
+            jacobians=jacobians,
+            deviations=deviations(state.residual, attention, jacobians, roots, mixed),
+            value_widths=np.sqrt(noise * self.ridge),
+            importance_root=np.sqrt(noise) * algebra.root(self.pull),
         )
 
     def _jacobian(self, state: _State, output: int) -> FloatArray:

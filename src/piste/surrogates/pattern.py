@@ -58,6 +58,10 @@ class Pattern:
     def row_sums(self, entries: FloatArray) -> FloatArray:
         return _summed(self.row, entries[:, None], self.shape[0])[:, 0]
 
+    def matrix(self, entries: FloatArray) -> sparse.csr_array:
+        """The sparse matrix with these entries."""
+        return sparse.csr_array((entries, (self.row, self.column)), shape=self.shape)
+
     def _full(self, entries: FloatArray) -> FloatArray:
         full = np.zeros(self.shape)
         full[self.row, self.column] = entries

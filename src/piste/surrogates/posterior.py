@@ -1,16 +1,20 @@
-"""How sure a fit is: the Gaussian around its solution, and what it means for the scores.
+"""How sure a fit is: where else the answers could have led it, and what it means for the scores.
 
-The importances have precision S / noise, with S the curvature that is left when the values are
-eliminated. Given the importances, the values of each output have precision M / noise around
-v - M^-1 B (s - s_fit), with M = A'A + ridge and B = A'D (see `gauss_newton`).
+A surrogate misses a real model by more on some words than on others, so the noise is not one
+number: every row counts with its own residual, divided by what the row leaves free (1 - leverage,
+the robust covariance known as HC3). A draw shakes each row by its deviation and the prior by its
+width, and follows the fit's linear equations to the scores that would have come out.
+With M = A'A + ridge, B = A'D and S the curvature that is left when the values are eliminated
+(see `gauss_newton`): s moves by S^-1 (g_s - B' M^-1 g_v), v by M^-1 (g_v - B s).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
 from piste.explanation import FloatArray
 from piste.ragged import IntArray
@@ -18,32 +22,53 @@ from piste.surrogates import algebra
 from piste.surrogates.slalom import FramePlayer, SlalomModel, slalom_scores
 
 DRAWS = 64  # the error of an error is then about 9 %
+CHUNK = 1000  # rows whose leverage is found at once
+LEAST_FREE = 0.02  # of a row that the fit all but repeats
 SHAPLEY_STEPS = 10_000  # of sampled permutations, for each draw
 
 
 @dataclass(frozen=True)
+class Slopes:
+    """What each row pulls at, and how far it is off, in the units of the standardised margins."""
+
+    attention: sparse.csr_array  # A [rows, players (+ frame)]
+    jacobians: tuple[sparse.csr_array, ...]  # D of each output [rows, players]
+    deviations: FloatArray  # [rows, outputs]
+    value_widths: FloatArray  # [players (+ frame)]: of the prior's own pull
+    importance_root: FloatArray  # its root [players, players]
+
+
+@dataclass(frozen=True)
 class Posterior:
-    """The Gaussian, in the units of the standardised margins; `model` is the fit in theirs too."""
+    """The draws' equations, in the units of the standardised margins; so is `model`, the fit."""
 
     model: SlalomModel
     noise: float  # variance
     curvature_root: FloatArray  # lower Cholesky factor of S [players, players]
     values_root: FloatArray  # lower Cholesky factor of M [players (+ frame), same]
     mixed: FloatArray  # B [outputs, players (+ frame), players]
+    slopes: Slopes
     scale: float
     offset: FloatArray  # [outputs]: the margins are offset + scale * standardised
 
     def draws(self, rng: np.random.Generator, count: int = DRAWS) -> Iterator[SlalomModel]:
         """Models that the answers allow, in the units of the margins."""
-        deviation = np.sqrt(self.noise)
-        fitted = self._fitted_values()
-        size, outputs = fitted.shape
-        noise = rng.normal(size=(count, len(self.curvature_root)))
-        moves = deviation * _whitened(self.curvature_root, noise)  # [draws, players]
-        for move in moves:
-            shift = algebra.solve(self.values_root, (self.mixed @ move).T)
-            wobble = _whitened(self.values_root, rng.normal(size=(outputs, size))).T
-            yield self._model(fitted - shift + deviation * wobble, move)
+        slopes, outputs = self.slopes, range(len(self.mixed))
+        shaken = [rng.normal(size=(slopes.attention.shape[0], count)) for _ in outputs]
+        shaken = [slopes.deviations[:, [o]] * shaken[o] for o in outputs]
+        wobble = rng.normal(size=(len(outputs), len(slopes.value_widths), count))
+        own = slopes.value_widths[:, None] * wobble
+        values = [slopes.attention.T @ shaken[o] + own[o] for o in outputs]
+        pulled = slopes.importance_root @ rng.normal(size=(len(slopes.importance_root), count))
+        for o in outputs:
+            pulled = pulled + slopes.jacobians[o].T @ shaken[o]
+            pulled = pulled - self.mixed[o].T @ algebra.solve(self.values_root, values[o])
+        moves = algebra.solve(self.curvature_root, pulled)  # [players, draws]
+        for o in outputs:
+            values[o] = algebra.solve(self.values_root, values[o] - self.mixed[o] @ moves)
+        fitted, shifts = self._fitted_values(), np.stack(values, axis=1)
+        for draw in range(count):
+            yield self._model(fitted + shifts[:, :, draw], moves[:, draw])
 
     def _fitted_values(self) -> FloatArray:
         if self.model.frame is None:
@@ -80,6 +105,26 @@ def spread(draws: FloatArray) -> FloatArray:
     return np.asarray((high - low) / 2)
 
 
-def _whitened(root: FloatArray, noise: FloatArray) -> FloatArray:
-    """Rows of standard normal noise as draws with precision root root'."""
-    return algebra.solve_lower(root, noise.T, transposed=True).T
+def deviations(
+    residual: FloatArray,
+    attention: sparse.csr_array,
+    jacobians: Sequence[sparse.csr_array],
+    roots: tuple[FloatArray, FloatArray],
+    mixed: FloatArray,
+) -> FloatArray:
+    """How far each row is off once it has no say of its own [rows, outputs] (HC3).
+
+    roots: Cholesky factors of M and S.
+    """
+    found = np.empty_like(residual)
+    for output, jacobian in enumerate(jacobians):
+        through = algebra.solve_lower(roots[0], mixed[output])
+        for start in range(0, len(residual), CHUNK):
+            rows = slice(start, start + CHUNK)
+            values = algebra.solve_lower(roots[0], attention[rows].toarray().T)
+            rest = jacobian[rows].toarray().T - through.T @ values
+            leverage = np.sum(values**2, axis=0)
+            leverage += np.sum(algebra.solve_lower(roots[1], rest) ** 2, axis=0)
+            free = np.maximum(1 - leverage, LEAST_FREE)
+            found[rows, output] = np.abs(residual[rows, output]) / free
+    return found
