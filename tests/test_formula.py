@@ -55,7 +55,7 @@ def test_it_travels_through_json(demo):
 
 def test_without_a_formula_the_scores_are_summed():
     planted = PlantedSlalom(6)
-    explanation = piste.explain(planted.text, piste.from_function(planted), "slalom-ana")
+    explanation = piste.explain(planted.text, piste.from_function(planted), "lime")
     assert explanation.change([0, 2]) == pytest.approx(explanation.scores["removal"][[0, 2]].sum())
     linear = piste.explain(planted.text, piste.from_function(planted), "linear")
     assert linear.change([0, 2]) == pytest.approx(linear.scores["weight"][[0, 2]].sum())

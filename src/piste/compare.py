@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from piste.errors import PisteError, SettingError, whole_number
-from piste.explain import _classifier as as_classifier
 from piste.explain import explain
 from piste.explanation import Explanation, FloatArray, Target
 from piste.files import write_atomic
@@ -19,6 +18,7 @@ from piste.methods.base import Method
 from piste.metrics.agreement import agreement
 from piste.metrics.deletion import STEPS, deletion, insertion
 from piste.metrics.removal_fidelity import DRAWS, MOST, removal_error
+from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier
 from piste.models.query import Progress, Query
 from piste.models.target import resolve_target

@@ -10,7 +10,7 @@ from piste.errors import SettingError, whole_number
 from piste.explanation import Cost, Explanation, Stopped
 from piste.methods import find_method, settings
 from piste.methods.base import Method
-from piste.models.loading import load
+from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier
 from piste.models.query import BATCH_TOKENS, Progress, Query
 from piste.models.target import resolve_target
@@ -53,7 +53,7 @@ def explain(
     batch_tokens = whole_number("batch_tokens", batch_tokens, 1)
     budget = None if budget is None else whole_number("budget", budget, 1)
     tolerance = None if tolerance is None else _tolerance(tolerance)
-    classifier = _classifier(classifier)
+    classifier = as_classifier(classifier)
     encoding = classifier.encode(check_text(text))
     players = split(encoding, unit, repeats)
     query = Query(classifier, encoding.frame, budget, tolerance, batch_tokens, progress)
@@ -85,18 +85,6 @@ def explain(
         stopped=found.stopped,
         formula=found.formula,
         notes=encoding.notes + found.notes + _unused(tolerance, found.stopped, name),
-    )
-
-
-def _classifier(given: Classifier | str | None) -> Classifier:
-    if given is None or isinstance(given, str):
-        return load(given or "demo")
-    if hasattr(given, "encode") and hasattr(given, "logits"):
-        return given
-    raise SettingError(
-        f"A {type(given).__name__} is not a classifier that piste can ask.",
-        "Use piste.load(model, tokenizer) for a transformers model, piste.from_function(fn) for a"
-        ' function of texts (outputs="probabilities" for a predict_proba).',
     )
 
 

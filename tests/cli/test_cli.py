@@ -160,3 +160,11 @@ def test_the_progress_bar_waits_a_second(monkeypatch):
         bar(2, 10)
         assert bar.bar is not None
     assert bar.bar.tasks[0].completed == 2
+
+
+def test_the_focus_is_slaloms():
+    found = run("explain", TEXT, "--focus", "text", "--json", "-")
+    assert json.loads(found.stdout)["settings"]["focus"] == "text"
+    refused = run("explain", TEXT, "--method", "lime", "--focus", "text")
+    assert b"has no focus" in refused.stderr
+    assert b"Did you mean 'text'" in run("explain", TEXT, "--focus", "txt").stderr

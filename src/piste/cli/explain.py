@@ -1,11 +1,15 @@
 """`piste explain`: one text, one decision, one explanation."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from piste.cli.common import check_names, check_paths, read, write
+from piste.errors import SettingError, choices
+
+if TYPE_CHECKING:
+    from piste.methods.base import Method
 
 
 def explain(
@@ -22,6 +26,12 @@ def explain(
         str, typer.Option(help="Equal words: shared (one score) or separate.")
     ] = "shared",
     method: Annotated[str, typer.Option(help="See `piste methods`.")] = "slalom",
+    focus: Annotated[
+        str | None,
+        typer.Option(
+            help="With slalom: tokens, or text (predicts removals too; 4 times as dear)."
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same scores.")] = 0,
     budget: Annotated[
         int | None,
@@ -47,12 +57,11 @@ def explain(
 
     import piste
     from piste.cli.progress import LateBar
-    from piste.methods import find_method
     from piste.render.terminal import show
 
     wanted = read(text, file, "explain")
     check_paths(json, html, figure)
-    find_method(method)
+    chosen = _chosen(method, focus)
     check_names(unit, repeats, figure)
     console = Console(stderr=True)
     with console.status(f"Loading {model} ..."):
@@ -61,7 +70,7 @@ def explain(
         found = piste.explain(
             wanted,
             classifier,
-            method,
+            chosen,
             target=target,
             unit=unit,
             repeats=repeats,
@@ -73,3 +82,17 @@ def explain(
     write(found, json, html, figure)
     if json != "-":
         show(found)
+
+
+def _chosen(method: str, focus: str | None) -> "str | Method":
+    from piste.methods import find_method
+    from piste.methods.slalom import FOCUSES, Slalom
+
+    find_method(method)  # typos should not wait for the model to load
+    if focus is None:
+        return method
+    if method != "slalom":
+        raise SettingError(f"{method} has no focus.", "Leave --focus out, or use slalom.")
+    if focus not in FOCUSES:
+        raise choices("focus", focus, FOCUSES)
+    return Slalom(focus=focus)  # type: ignore[arg-type]  # just checked

@@ -12,8 +12,11 @@ from piste.methods.coalitions import BoolArray, Game, affordable
 from piste.methods.linear import parts_of_every_size
 from piste.models.query import Query
 from piste.ragged import Ragged
-from piste.surrogates.gam import fit_gam
+from piste.surrogates.gam import fit_gam, placed
 from piste.text.players import Players
+
+OFTEN = 10  # times that a typical word must have stood at its place
+_SELDOM = "A typical {unit} was seen at its place {seen:.0f} times only: gam is for short texts."
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,8 @@ class GamSurrogate:
         shape = (len(players.first), count)
         fit = fit_gam(rows, players.groups, answers, shape, self.penalty)
         seconds = time.perf_counter() - started
+        at_home = placed(rows, players.groups, shape).sum(axis=0).reshape(shape)
+        seen = float(np.median(at_home[players.groups, np.arange(count)]))
 
         def predict(keep: BoolArray) -> FloatArray:
             return fit.predict(Ragged.masked(keep), players.groups)
@@ -54,4 +59,5 @@ class GamSurrogate:
             fidelity=Game(query, players, target).checked(predict, rng, rows),
             fit_seconds=seconds,
             surrogate_score=float(fit.predict(players.whole, players.groups)[0]),
+            notes=() if seen >= OFTEN else (_SELDOM.format(seen=seen, unit=players.unit),),
         )

@@ -123,7 +123,7 @@ class Slalom:
             "subsets": (self.subsets // 2 if text else self.subsets) if several else 0,
             "deletions": self.deletions if several else 0,
             "fresh short": max(distinct // 2, 20) if distinct > 1 else 0,
-            "fresh deletions": (4 if text else 8) if several else 0,
+            "fresh deletions": (6 if text else 8) if several else 0,
             "removals": min(REMOVALS, len(players) + MORE_REMOVALS) if text else 0,
             "fresh removals": 8 if text else 0,
         }

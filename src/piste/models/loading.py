@@ -6,7 +6,8 @@ import dataclasses
 import os
 from typing import TYPE_CHECKING, Any
 
-from piste.errors import ModelError, choices
+from piste.errors import ModelError, SettingError, choices
+from piste.models.protocol import Classifier
 
 if TYPE_CHECKING:
     from piste.models.compiled import CompiledClassifier
@@ -37,6 +38,19 @@ def load(
 
     classifier = load_huggingface(model, tokenizer, device=device)
     return classifier if backend == "torch" else _compiled(classifier, insist=backend != "auto")
+
+
+def as_classifier(given: Classifier | str | None) -> Classifier:
+    """What can be asked: a classifier as it is, a name or a directory loaded, None the embedded."""
+    if given is None or isinstance(given, str):
+        return load(given or "demo")
+    if hasattr(given, "encode") and hasattr(given, "logits"):
+        return given
+    raise SettingError(
+        f"A {type(given).__name__} is not a classifier that piste can ask.",
+        "Use piste.load(model, tokenizer) for a transformers model, piste.from_function(fn) for a"
+        ' function of texts (outputs="probabilities" for a predict_proba).',
+    )
 
 
 def _compiled(

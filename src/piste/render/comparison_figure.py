@@ -21,10 +21,10 @@ from piste.render.figure import (
     FOOTNOTE_LEADING,
     MARGIN,
     WIDTH,
-    _literal,
-    _saved,
-    _settings,
     check_suffix,
+    house_style,
+    literal,
+    saved,
 )
 from piste.render.paragraph import (
     FAINT,
@@ -33,9 +33,9 @@ from piste.render.paragraph import (
     WHITE,
     Line,
     Ruler,
-    _runs_left,
     paint,
     pieces,
+    runs_left,
     wrap,
 )
 from piste.render.segments import Segment
@@ -65,7 +65,7 @@ class Canvas:
         self.points = Affine2D().scale(1 / 72) + self.figure.dpi_scale_trans
 
     def write(self, x: float, down: float, text: str, **font: object) -> None:
-        shown = Text(x, self.height - down, _literal(text), parse_math=False, **font)  # type: ignore[arg-type]
+        shown = Text(x, self.height - down, literal(text), parse_math=False, **font)  # type: ignore[arg-type]
         shown.set_transform(self.points)
         self.figure.add_artist(shown)
 
@@ -79,10 +79,10 @@ class Canvas:
 def draw(comparison: Comparison, path: str | os.PathLike[str] | None = None) -> Figure:
     """The figure, also written to `path` (.png, .svg or .pdf) when given."""
     suffix = None if path is None else check_suffix(path)
-    with _settings():
+    with house_style():
         figure = _figure(comparison)
         if path is not None and suffix is not None:
-            write_atomic(path, _saved(figure, suffix))
+            write_atomic(path, saved(figure, suffix))
     return figure
 
 
@@ -131,7 +131,7 @@ def _row(
 
 def _chips(canvas: Canvas, explanation: Explanation, lines: Sequence[Line], down: float) -> None:
     """The colours behind the words, placed as `paint` places the words."""
-    backwards = _runs_left(piece.text for line in lines for piece in line)
+    backwards = runs_left(piece.text for line in lines for piece in line)
     sided = said.has_side(explanation)
     for row, line in enumerate(lines):
         at = TEXT_LEFT
@@ -159,7 +159,7 @@ def _key(canvas: Canvas, comparison: Comparison) -> None:
     ruler = Ruler(8.0)
     at = WIDTH - MARGIN
     for text, colour in reversed(entries):
-        at -= ruler.width(_literal(text))
+        at -= ruler.width(literal(text))
         canvas.write(at, MARGIN + 30, text, size=8, color=QUIET)
         at -= 13
         canvas.box(at, MARGIN + 22, (10, 9), colour)

@@ -12,7 +12,7 @@ from piste.explanation import Explanation
 from piste.render import comparison_words as said
 from piste.render import words
 from piste.render.clean import one_line
-from piste.render.html import _assets, _policy, hue, level
+from piste.render.html import assets, hue, level, policy_of
 from piste.render.segments import Segment, lead, segments
 from piste.render.shades import strengths
 
@@ -39,7 +39,7 @@ def page(comparison: Comparison) -> str:
         words=words,
         css=Markup(css),
         script=Markup(script),
-        policy=_policy(css, script),
+        policy=policy_of(css, script),
         rows={name: _row(found, parts) for name, found in comparison.explanations.items()},
         matrix=[[_cell(value) for value in row] for row in comparison.agreement.tolist()],
         columns=_columns(comparison),
@@ -50,7 +50,7 @@ def page(comparison: Comparison) -> str:
 @functools.cache
 def _sources() -> tuple[Environment, str, str]:
     """The environment of the page of one explanation, its style and what a comparison adds."""
-    environment, css, _ = _assets()
+    environment, css, _ = assets()
     loader = environment.loader
     assert loader is not None
     read = functools.partial(loader.get_source, environment)

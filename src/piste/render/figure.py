@@ -45,6 +45,7 @@ FOOTNOTE = {"size": 8.5, "color": "#555555"}
 FOOTNOTE_LEADING = 11.5
 FOOTNOTE_CHARACTERS = 105  # in a line
 NOTES = 3
+NOTE_CHARACTERS = 400  # of a note, at most
 # What a file would otherwise say about the moment it was made, by suffix.
 _METADATA: dict[str, dict[str, None]] = {
     ".png": {},
@@ -56,10 +57,10 @@ _METADATA: dict[str, dict[str, None]] = {
 def draw(explanation: Explanation, path: str | os.PathLike[str] | None = None) -> Figure:
     """The figure, also written to `path` (.png, .svg or .pdf) when given."""
     suffix = None if path is None else check_suffix(path)
-    with _settings():
+    with house_style():
         figure = _figure(explanation)
         if path is not None and suffix is not None:
-            write_atomic(path, _saved(figure, suffix))
+            write_atomic(path, saved(figure, suffix))
     return figure
 
 
@@ -76,7 +77,7 @@ def check_suffix(path: str | os.PathLike[str]) -> str:
 
 
 @contextlib.contextmanager
-def _settings() -> Iterator[None]:
+def house_style() -> Iterator[None]:
     """Our settings for the time of drawing; the user's come back afterwards."""
     ours = {
         "font.family": families(),
@@ -91,7 +92,7 @@ def _settings() -> Iterator[None]:
         yield
 
 
-def _saved(figure: Figure, suffix: str) -> bytes:
+def saved(figure: Figure, suffix: str) -> bytes:
     stream = io.BytesIO()
     figure.savefig(stream, format=suffix[1:], dpi=DPI, metadata=_METADATA[suffix])
     return stream.getvalue()
@@ -119,7 +120,7 @@ def _figure(explanation: Explanation) -> Figure:
 
 def _footnotes(explanation: Explanation) -> list[str]:
     """What the picture must not be shown without: how far to trust it, and the notes."""
-    notes = [one_line(note) for note in explanation.notes[:NOTES]]
+    notes = [one_line(note, NOTE_CHARACTERS) for note in explanation.notes[:NOTES]]
     bars = (
         [f"Bars: standard errors of the {ERRORS} strongest."]
         if explanation.errors and is_scatter(explanation)
@@ -138,14 +139,14 @@ def _lines(explanation: Explanation) -> list[Line]:
     return wrap(pieces(parts, shades, Ruler(SIZE)), WIDTH - 2 * MARGIN)
 
 
-def _literal(text: str) -> str:
+def literal(text: str) -> str:
     """Text that can be drawn as it is; every string of the explanation passes here."""
     return drawable(visible(text))
 
 
 def _write(figure: Figure, text: str, up: float, font: dict[str, Any]) -> None:
     height = figure.get_figheight() * 72
-    figure.text(MARGIN / WIDTH, up / height, _literal(text), font, parse_math=False)
+    figure.text(MARGIN / WIDTH, up / height, literal(text), font, parse_math=False)
 
 
 def _scatter(axes: Axes, explanation: Explanation) -> None:
@@ -176,7 +177,7 @@ def _scatter(axes: Axes, explanation: Explanation) -> None:
             elinewidth=0.7,
             zorder=1.2,
         )
-    label = _literal(one_line(explanation.target.label, 30))
+    label = literal(one_line(explanation.target.label, 30))
     axes.set_xlabel(f"value   (← against,  for {label} →)", parse_math=False)
     axes.set_ylabel("importance   (weighs more →)", parse_math=False)
     _label_points(axes, rows)
@@ -190,7 +191,7 @@ def _label_points(axes: Axes, rows: Sequence[Row]) -> None:
     """The strongest rows by name, each beside its point or at the end of a thin line."""
     ruler = Ruler(LABEL_SIZE)
     points = _in_points(axes, rows)
-    names = [_literal(one_line(row.player.text, 28)) for row in rows[:LABELS]]
+    names = [literal(one_line(row.player.text, 28)) for row in rows[:LABELS]]
     sizes = [(ruler.width(name) + 2, LABEL_SIZE * 1.3) for name in names]
     boxes = place(points[:LABELS], sizes, points, Box(0, 0, PLOT_WIDTH, PLOT))
     for row, name, point, box in zip(rows, names, points, boxes, strict=False):
@@ -238,9 +239,9 @@ def _bars(axes: Axes, explanation: Explanation) -> None:
     axes.axvline(0, color="#999999", linewidth=0.8)
     for index, row in enumerate(rows):
         _name_bar(axes, index, row, name)
-    label = _literal(one_line(explanation.target.label, 30))
+    label = literal(one_line(explanation.target.label, 30))
     sides = f"← against,  for {label} →" if sided(explanation) else "weighs more →"
-    axes.set_xlabel(f"{_literal(name)}   ({sides})", parse_math=False)
+    axes.set_xlabel(f"{literal(name)}   ({sides})", parse_math=False)
 
 
 def _with_room(low: float, high: float) -> tuple[float, float]:
@@ -252,7 +253,7 @@ def _name_bar(axes: Axes, index: int, row: Row, name: str) -> None:
     """The name on the empty side of zero, where there is always room."""
     against = row.scores[name] < 0
     axes.annotate(
-        _literal(one_line(row.player.text, 28)),
+        literal(one_line(row.player.text, 28)),
         (0, index),
         xytext=(5 if against else -5, 0),
         textcoords="offset points",

@@ -26,14 +26,14 @@ FRAME_HEIGHT = 900  # of a notebook cell, until the page inside has measured its
 
 def page(explanation: Explanation) -> str:
     """A complete document: no network, no foreign script, whatever the text contains."""
-    environment, css, script = _assets()
+    environment, css, script = assets()
     rows = explanation.top(SHOWN)
     return environment.get_template("page.html.j2").render(
         ex=explanation,
         words=words,
         css=Markup(css),
         script=Markup(script),
-        policy=_policy(css, script),
+        policy=policy_of(css, script),
         data=_json(_data(explanation)),
         parts=_parts(explanation),
         rows=rows,
@@ -56,7 +56,7 @@ def fragment(explanation: Explanation) -> str:
 
 
 @functools.cache
-def _assets() -> tuple[Environment, str, str]:
+def assets() -> tuple[Environment, str, str]:
     loader = PackageLoader("piste.render", "templates")
     environment = Environment(
         loader=loader,
@@ -86,7 +86,7 @@ def level(strength: float) -> int:
     return math.floor(abs(strength) * LEVELS + 0.5)
 
 
-def _policy(css: str, script: str) -> str:
+def policy_of(css: str, script: str) -> str:
     return (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(css)}'; "
         "base-uri 'none'; form-action 'none'"

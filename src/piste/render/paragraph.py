@@ -103,7 +103,7 @@ def _trimmed(line: Line) -> Line:
 
 def paint(figure: Figure, lines: Sequence[Line], left: float, top: float, width: float) -> None:
     """Draw the lines downwards from `top`; text that runs right to left starts at the right."""
-    backwards = _runs_left(piece.text for line in lines for piece in line)
+    backwards = runs_left(piece.text for line in lines for piece in line)
     for row, line in enumerate(lines):
         base = top - LEADING * row - SIZE
         at = left
@@ -113,7 +113,7 @@ def paint(figure: Figure, lines: Sequence[Line], left: float, top: float, width:
             at += piece.width
 
 
-def _runs_left(texts: Iterable[str]) -> bool:
+def runs_left(texts: Iterable[str]) -> bool:
     kinds = (unicodedata.bidirectional(c) for text in texts for c in text)
     return next((kind in ("R", "AL") for kind in kinds if kind in ("L", "R", "AL")), False)
 

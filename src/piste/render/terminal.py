@@ -81,7 +81,9 @@ def _table(explanation: Explanation) -> Table:
     rows = explanation.top(SHOWN)
     repeated = any(row.occurrences > 1 for row in rows)
     table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0), pad_edge=False)
-    table.add_column(_plain(f"  {explanation.unit}"), max_width=34)
+    distinct = len({player.group for player in explanation.players})
+    some = f", {len(rows)} of {distinct:,}" if len(rows) < distinct else ""
+    table.add_column(_plain(f"  {explanation.unit}{some}"), max_width=34)
     if repeated:
         table.add_column("times", justify="right")
     for name in words.told(explanation):
