@@ -10,7 +10,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "piste"
 # Left to right. Rooms of one set do not import each other.
 ORDER = [
     {"errors"},
-    {"files", "formula", "ragged"},
+    {"files", "formula", "ragged", "data"},
     {"explanation", "lexicon"},
     {"reading"},
     {"text"},
@@ -18,7 +18,9 @@ ORDER = [
     {"methods", "metrics", "theory"},
     {"explain"},
     {"compare"},
-    {"render", "runs", "experiments"},
+    {"runs"},
+    {"render"},
+    {"experiments"},
     {"web", "cli"},
     {"__init__", "__main__"},
 ]
@@ -26,7 +28,13 @@ RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
 # The results offer their pictures and their reader; they load when asked for.
 FACADE = {("explanation", "render"), ("explanation", "reading"), ("compare", "render")}
 # Where torch may be imported at all; everything else must start without it.
-TORCH = {"models/huggingface.py", "models/compiled.py", "surrogates/sgd.py", "theory"}
+TORCH = {
+    "models/huggingface.py",
+    "models/compiled.py",
+    "surrogates/sgd.py",
+    "theory",
+    "experiments",
+}
 HEAVY = {"torch", "transformers", "openvino", "safetensors"}
 FILES = sorted(SOURCE.rglob("*.py"))
 

@@ -41,3 +41,10 @@ def _replace(target: Path, payload: bytes, mode: int) -> None:
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
+
+
+def cache_directory() -> Path:
+    """Where converted and trained models are kept: $PISTE_CACHE, else the user's cache."""
+    own = os.environ.get("PISTE_CACHE")
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(own) if own else Path(base).expanduser() / "piste"

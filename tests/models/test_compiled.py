@@ -6,8 +6,9 @@ import torch
 
 import piste
 from piste.errors import ModelError
+from piste.files import cache_directory
 from piste.models import compiled
-from piste.models.compiled import CompiledClassifier, cache_directory
+from piste.models.compiled import CompiledClassifier
 from tests.conftest import tiny_bert, tiny_gpt2
 
 TEXT = "the film was good and the plot not bad at all"
@@ -114,4 +115,4 @@ def test_a_model_that_is_trained_on_is_never_answered_from_old_weights(wordpiece
 def test_where_the_cache_is(monkeypatch, tmp_path):
     monkeypatch.delenv("PISTE_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert cache_directory() == tmp_path / "piste" / "openvino"
+    assert cache_directory() == tmp_path / "piste"

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from piste.cli import compare, explain, methods, theory
+from piste.cli import compare, explain, methods, reproduce, theory
 from piste.errors import PisteError
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app.command("explain")(explain.explain)
 app.command("compare")(compare.compare)
 app.command("methods")(methods.methods)
 app.command("theory")(theory.theory)
+app.command("reproduce")(reproduce.reproduce)
 
 
 def _show_version(wanted: bool) -> None:

@@ -28,9 +28,7 @@ def explain(
     method: Annotated[str, typer.Option(help="See `piste methods`.")] = "slalom",
     focus: Annotated[
         str | None,
-        typer.Option(
-            help="With slalom: tokens, or text (predicts removals too; 4 times as dear)."
-        ),
+        typer.Option(help="With slalom: tokens, or text (predicts removals too; 4 times as dear)."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same scores.")] = 0,
     budget: Annotated[

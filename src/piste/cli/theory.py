@@ -33,27 +33,27 @@ def theory(
     shown.print(f"\n{len(findings) - failed} of {len(findings)} claims hold.")
     for table in open_questions() if questions else ():
         shown.print()
-        shown.print(_measured(table))
+        shown.print(measured_table(table))
     if failed:
         raise typer.Exit(1)
 
 
 def _claims(findings: Sequence[Finding]) -> RichTable:
-    table = _table(("claim", "measured", "verdict", "source"))
+    table = table_of(("claim", "measured", "verdict", "source"))
     for finding in findings:
         verdict = "pass" if finding.passed else "FAIL"
         table.add_row(finding.claim, finding.measured, verdict, finding.source)
     return table
 
 
-def _measured(measured: Table) -> RichTable:
-    table = _table(measured.columns, measured.title)
+def measured_table(measured: Table) -> RichTable:
+    table = table_of(measured.columns, measured.title)
     for row in measured.rows:
         table.add_row(*row)
     return table
 
 
-def _table(columns: Sequence[str], title: str | None = None) -> RichTable:
+def table_of(columns: Sequence[str], title: str | None = None) -> RichTable:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left")

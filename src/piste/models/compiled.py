@@ -22,6 +22,7 @@ import torch
 
 from piste.errors import ModelError
 from piste.explanation import FloatArray
+from piste.files import cache_directory
 from piste.models.huggingface import HuggingFaceClassifier, evaluating, quiet, unpadded
 from piste.models.protocol import Outputs
 from piste.ragged import IntArray
@@ -108,17 +109,10 @@ def compile_classifier(classifier: HuggingFaceClassifier) -> CompiledClassifier:
     return CompiledClassifier(classifier, request, difference, _stamp(classifier.model))
 
 
-def cache_directory() -> Path:
-    """Where converted models are kept: $PISTE_CACHE, else the user's cache directory."""
-    own = os.environ.get("PISTE_CACHE")
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return (Path(own) if own else Path(base).expanduser() / "piste") / "openvino"
-
-
 def _compiled(model: Any) -> Any:
     import openvino
 
-    folder = cache_directory() / _key(model)
+    folder = cache_directory() / "openvino" / _key(model)
     core = openvino.Core()
     with contextlib.suppress(OSError):  # without a place to cache, every load compiles anew
         folder.parent.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,207 @@
+"""Small classifiers of the real architectures, trained here and kept in the cache."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from torch import Tensor
+from transformers import (
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+    BertConfig,
+    BertForSequenceClassification,
+    DistilBertConfig,
+    DistilBertForSequenceClassification,
+    GPT2Config,
+    GPT2ForSequenceClassification,
+    PreTrainedTokenizerFast,
+    get_linear_schedule_with_warmup,
+)
+
+from piste.errors import choices
+from piste.models.huggingface import HuggingFaceClassifier
+from piste.models.loading import load
+
+LABELS = {0: "negative", 1: "positive"}
+SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
+ARCHITECTURES = ("bert", "distilbert", "gpt2")
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a model is built."""
+
+    layers: int = 2
+    width: int = 128
+    heads: int = 4
+    longest: int = 512
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How it is trained."""
+
+    epochs: int = 1
+    rate: float = 1e-4
+    batch: int = 16
+    longest: int = 128  # tokens of a training text
+    seed: int = 0
+
+
+def word_tokenizer(words: Sequence[str], *, frame: bool = True) -> PreTrainedTokenizerFast:
+    """A tokenizer whose tokens are whole words, with [CLS] and [SEP] around a text or without."""
+    known = {word: number for number, word in enumerate((*SPECIAL, *words))}
+    tokenizer = Tokenizer(models.WordLevel(known, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    if frame:
+        tokenizer.post_processor = processors.TemplateProcessing(
+            single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+        )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        model_max_length=512,
+    )
+
+
+def build(architecture: str, size: Size, vocabulary: int) -> Any:
+    """A fresh two-class model of the real `transformers` class."""
+    names: dict[str, Any] = {"id2label": LABELS, "num_labels": 2, "pad_token_id": 0}
+    if architecture == "bert":
+        return BertForSequenceClassification(
+            BertConfig(
+                vocab_size=vocabulary,
+                hidden_size=size.width,
+                num_hidden_layers=size.layers,
+                num_attention_heads=size.heads,
+                intermediate_size=4 * size.width,
+                max_position_embeddings=size.longest,
+                **names,
+            )
+        )
+    if architecture == "distilbert":
+        return DistilBertForSequenceClassification(
+            DistilBertConfig(
+                vocab_size=vocabulary,
+                dim=size.width,
+                n_layers=size.layers,
+                n_heads=size.heads,
+                hidden_dim=4 * size.width,
+                max_position_embeddings=size.longest,
+                **names,
+            )
+        )
+    if architecture == "gpt2":
+        return GPT2ForSequenceClassification(
+            GPT2Config(
+                vocab_size=vocabulary,
+                n_embd=size.width,
+                n_layer=size.layers,
+                n_head=size.heads,
+                n_positions=size.longest,
+                bos_token_id=1,
+                eos_token_id=1,
+                **names,
+            )
+        )
+    raise choices("architecture", architecture, ARCHITECTURES)
+
+
+def train(
+    model: Any,
+    tokenizer: Any,
+    texts: Sequence[str],
+    labels: Sequence[int],
+    recipe: Recipe,
+    say: Callable[[str], None] = lambda _: None,
+) -> None:
+    """Fine-tune with AdamW, warm-up and linear decay. The model comes back in eval mode."""
+    order = torch.Generator().manual_seed(recipe.seed)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=recipe.rate)
+    steps = recipe.epochs * -(-len(texts) // recipe.batch)
+    schedule = get_linear_schedule_with_warmup(optimiser, max(1, steps // 10), steps)
+    model.train()
+    done = 0
+    for _ in range(recipe.epochs):
+        for chosen in torch.split(torch.randperm(len(texts), generator=order), recipe.batch):
+            batch = _encoded(tokenizer, [texts[i] for i in chosen.tolist()], recipe.longest)
+            wanted = torch.tensor([labels[i] for i in chosen.tolist()], device=model.device)
+            optimiser.zero_grad()
+            loss = model(**_on(batch, model), labels=wanted).loss
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimiser.step()
+            schedule.step()
+            done += 1
+            if done % 25 == 0:
+                say(f"training: step {done} of {steps}, loss {loss.item():.3f}")
+    model.eval()
+
+
+@torch.no_grad()
+def accuracy(
+    model: Any, tokenizer: Any, texts: Sequence[str], labels: Sequence[int], longest: int = 128
+) -> float:
+    """The share of texts that the model classifies as labelled."""
+    right = 0
+    for start in range(0, len(texts), 32):
+        batch = _encoded(tokenizer, list(texts[start : start + 32]), longest)
+        guesses = model(**_on(batch, model)).logits.argmax(dim=1).cpu()
+        right += int((guesses == torch.tensor(list(labels[start : start + 32]))).sum())
+    return right / len(texts)
+
+
+def cached(
+    cache: Path, key: dict[str, Any], make: Callable[[], tuple[Any, Any, dict[str, Any]]]
+) -> tuple[HuggingFaceClassifier, dict[str, Any]]:
+    """The classifier that `make` trains, made once for each key; and the facts it came with.
+
+    `make` gives model, tokenizer and facts (accuracy ...). A folder appears whole or not at all.
+    """
+    told = json.dumps(key, sort_keys=True, default=str)
+    folder = cache / f"{key['name']}-{hashlib.sha256(told.encode()).hexdigest()[:12]}"
+    if not folder.exists():
+        model, tokenizer, facts = make()
+        cache.mkdir(parents=True, exist_ok=True)
+        fresh = Path(tempfile.mkdtemp(dir=cache))
+        model.save_pretrained(fresh)
+        tokenizer.save_pretrained(fresh)
+        (fresh / "facts.json").write_text(json.dumps({"key": key, **facts}, default=str))
+        try:
+            os.replace(fresh, folder)
+        except OSError:  # somebody else has made it meanwhile
+            shutil.rmtree(fresh)
+    facts = json.loads((folder / "facts.json").read_text())
+    model = AutoModelForSequenceClassification.from_pretrained(folder)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    classifier = load(model, tokenizer, backend="torch")
+    return classifier, facts  # type: ignore[return-value]  # the backend was named
+
+
+def key_of(name: str, size: Size, recipe: Recipe, **more: Any) -> dict[str, Any]:
+    """What identifies a trained model."""
+    return {"name": name, "size": asdict(size), "recipe": asdict(recipe), **more}
+
+
+def _encoded(tokenizer: Any, texts: list[str], longest: int) -> dict[str, Tensor]:
+    encoded = tokenizer(
+        texts, truncation=True, max_length=longest, padding="longest", return_tensors="pt"
+    )
+    return {name: encoded[name] for name in ("input_ids", "attention_mask")}
+
+
+def _on(batch: dict[str, Tensor], model: Any) -> dict[str, Tensor]:
+    return {name: tensor.to(model.device) for name, tensor in batch.items()}
