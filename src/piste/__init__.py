@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from piste.compare import compare as compare
+    from piste.data import Columns as Columns
+    from piste.data import Example as Example
     from piste.errors import PisteError as PisteError
     from piste.explain import explain as explain
     from piste.explanation import Explanation as Explanation
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from piste.methods.slalom_ana import SlalomAna as SlalomAna
     from piste.models.callable import from_function as from_function
     from piste.models.loading import load as load
+    from piste.runs.evaluate import evaluate as evaluate
 
 __version__ = "0.1.0"
 
@@ -30,6 +33,9 @@ _HOMES = {
     "from_function": "piste.models.callable",
     "explain": "piste.explain",
     "compare": "piste.compare",
+    "evaluate": "piste.runs.evaluate",
+    "Columns": "piste.data",
+    "Example": "piste.data",
     "Explanation": "piste.explanation",
     "Player": "piste.explanation",
     "METHODS": "piste.methods",

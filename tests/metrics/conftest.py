@@ -18,8 +18,10 @@ class Trial(NamedTuple):
     target: Target
 
 
-def trial(text: str, weights: dict[str, float], repeats: str = "separate") -> Trial:
-    classifier = piste.from_function(additive(weights))
+def trial(text: str, model: object, repeats: str = "separate") -> Trial:
+    """model: weights of a bag of words, a function of texts, or a classifier."""
+    function = additive(model) if isinstance(model, dict) else model
+    classifier = function if hasattr(function, "encode") else piste.from_function(function)
     encoding = classifier.encode(text)
     players = split(encoding, "word", repeats)
     query = Query(classifier, encoding.frame)

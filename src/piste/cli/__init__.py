@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from piste.cli import compare, explain, methods, reproduce, theory
+from piste.cli import compare, evaluate, explain, methods, metrics, reproduce, theory
 from piste.errors import PisteError
 
 app = typer.Typer(
@@ -19,7 +19,9 @@ app = typer.Typer(
 )
 app.command("explain")(explain.explain)
 app.command("compare")(compare.compare)
+app.command("evaluate")(evaluate.evaluate)
 app.command("methods")(methods.methods)
+app.command("metrics")(metrics.metrics)
 app.command("theory")(theory.theory)
 app.command("reproduce")(reproduce.reproduce)
 

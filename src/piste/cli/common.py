@@ -55,6 +55,11 @@ def _decoded(data: bytes, name: str) -> str:
         ) from error
 
 
+def listed(names: str) -> tuple[str, ...]:
+    """ "a, b" as names."""
+    return tuple(name.strip() for name in names.split(",") if name.strip())
+
+
 def check_paths(json: str | None, html: Path | None, figure: Path | None) -> None:
     """Find out before the work whether its results can be written."""
     wanted = (html, figure, None if json in (None, "-") else Path(str(json)))

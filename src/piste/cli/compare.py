@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from piste.cli.common import check_names, check_paths, read, write
+from piste.cli.common import check_names, check_paths, listed, read, write
 
 
 def compare(
@@ -54,7 +54,7 @@ def compare(
 
     wanted = read(text, file, "compare")
     check_paths(json, html, figure)
-    chosen = SEVEN if methods is None else _listed(methods)
+    chosen = SEVEN if methods is None else listed(methods)
     named(chosen)  # typos should not wait for the model to load
     check_names(unit, repeats, figure)
     console = Console(stderr=True)
@@ -76,7 +76,3 @@ def compare(
     write(found, json, html, figure)
     if json != "-":
         show(found)
-
-
-def _listed(methods: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in methods.split(",") if name.strip())

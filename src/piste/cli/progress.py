@@ -21,7 +21,7 @@ class LateBar:
     def __enter__(self) -> "LateBar":
         return self
 
-    def __call__(self, done: int, planned: int) -> None:
+    def __call__(self, done: int, planned: int | None) -> None:
         if not self.console.is_terminal or time.monotonic() - self.started < PATIENCE:
             return
         if self.bar is None:

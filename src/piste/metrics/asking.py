@@ -21,3 +21,18 @@ def answers(query: Query, players: Players, target: Target, kept: Iterable[IntAr
 def probabilities(scores: FloatArray, target: Target) -> FloatArray:
     """Log-odds as probabilities; raw scores have none and stay as they are."""
     return np.asarray(expit(scores)) if target.scale == LOG_ODDS else scores
+
+
+def mean_fall(
+    query: Query, players: Players, target: Target, kept: Iterable[IntArray]
+) -> float | None:
+    """The mean over the rows of p(whole text) - p(row); None without rows."""
+    found = falls(query, players, target, kept)
+    return float(np.mean(found)) if len(found) else None
+
+
+def falls(query: Query, players: Players, target: Target, kept: Iterable[IntArray]) -> FloatArray:
+    """p(whole text) - p(row) for each set of kept players [sets]."""
+    left = probabilities(answers(query, players, target, kept), target)
+    whole = probabilities(np.array([target.score]), target)[0]
+    return np.asarray(whole - left)

@@ -1,11 +1,9 @@
 """Deletion and insertion: is it the highest-scored words that the decision hangs on?"""
 
-from collections.abc import Iterable
-
 import numpy as np
 
 from piste.explanation import FloatArray, Target
-from piste.metrics.asking import answers, probabilities
+from piste.metrics.asking import falls, mean_fall
 from piste.models.query import Query
 from piste.ragged import IntArray
 from piste.text.players import Players
@@ -23,7 +21,7 @@ def deletion(
     better; on the raw scale it is the fall of the score. None for a text of one player.
     """
     order = ranked(scores)
-    return _fall(query, players, target, [order[gone:] for gone in points(len(order), steps)])
+    return mean_fall(query, players, target, [order[gone:] for gone in points(len(order), steps)])
 
 
 def insertion(
@@ -31,7 +29,7 @@ def insertion(
 ) -> float | None:
     """Keep only the highest-scored players: the mean of what is still missing. Lower is better."""
     order = ranked(scores)
-    return _fall(query, players, target, [order[:kept] for kept in points(len(order), steps)])
+    return mean_fall(query, players, target, [order[:kept] for kept in points(len(order), steps)])
 
 
 def points(players: int, steps: int) -> IntArray:
@@ -49,11 +47,10 @@ def ranked(scores: FloatArray) -> IntArray:
     return np.lexsort((chance, -np.nan_to_num(scores, nan=0.0))).astype(np.int64)
 
 
-def _fall(query: Query, players: Players, target: Target, kept: Iterable[IntArray]) -> float | None:
-    """The mean over the rows of p(whole text) - p(row)."""
-    rows = list(kept)
-    if not rows:
-        return None
-    left = probabilities(answers(query, players, target, rows), target)
-    whole = probabilities(np.array([target.score]), target)[0]
-    return float(np.mean(whole - left))
+def deletion_curve(
+    query: Query, players: Players, target: Target, scores: FloatArray, steps: int = STEPS
+) -> tuple[FloatArray, FloatArray]:
+    """The share of the players removed [points], and the fall of the probability there [points]."""
+    order, marks = ranked(scores), points(len(scores), steps)
+    fallen = falls(query, players, target, [order[gone:] for gone in marks])
+    return marks / len(order), fallen

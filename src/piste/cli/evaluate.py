@@ -1,0 +1,95 @@
+"""`piste evaluate`: a data set, several methods, and what each is worth on it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from piste.cli.common import listed
+
+
+def evaluate(
+    data: Annotated[
+        str,
+        typer.Argument(help="JSON lines, CSV, Parquet, a folder of them, or a hub data set."),
+    ],
+    out: Annotated[Path, typer.Option(help="A folder for rows, tables and curves; it resumes.")],
+    model: Annotated[
+        str, typer.Option(help="A hub name, a directory, or demo (the embedded model).")
+    ] = "demo",
+    methods: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME,NAME,...",
+            help="See `piste methods`; slalom:value ranks by another score. Without it, five.",
+        ),
+    ] = None,
+    metrics: Annotated[
+        str | None,
+        typer.Option(metavar="NAME,NAME,...", help="See `piste metrics`. Without it, four."),
+    ] = None,
+    limit: Annotated[int | None, typer.Option(help="Only so many texts, from the first.")] = None,
+    train: Annotated[
+        Path | None, typer.Option(help="Labelled texts for the naive-bayes metric.")
+    ] = None,
+    text_column: Annotated[str, typer.Option(help="The column that holds the text.")] = "text",
+    label_column: Annotated[str, typer.Option(help="The column that holds the label.")] = "label",
+    id_column: Annotated[str, typer.Option(help="The column that names the text.")] = "id",
+    split: Annotated[str, typer.Option(help="Which part of a named data set.")] = "train",
+    target: Annotated[
+        str | None, typer.Option(help="The label to explain; without it, the predicted one.")
+    ] = None,
+    unit: Annotated[str, typer.Option(help="word, token or sentence.")] = "word",
+    repeats: Annotated[
+        str, typer.Option(help="Equal words: shared (one score) or separate.")
+    ] = "shared",
+    seed: Annotated[int, typer.Option(help="Same seed, same figures.")] = 0,
+    budget: Annotated[
+        int | None, typer.Option(help="Most sequences each explanation may ask of the model.")
+    ] = None,
+    device: Annotated[str | None, typer.Option(help="cpu, cuda, mps; without it, the CPU.")] = None,
+) -> None:
+    """Measure methods on a data set: which explanation is faithful? Exit code 1 if texts failed."""
+    from rich.console import Console
+
+    import piste
+    from piste.cli.progress import LateBar
+    from piste.data import Columns
+    from piste.metrics import USUAL, find_metric
+    from piste.render.evaluation import show, write
+    from piste.runs.evaluate import FIVE
+    from piste.runs.judging import View
+
+    wanted = FIVE if methods is None else listed(methods)
+    measured = USUAL if metrics is None else listed(metrics)
+    for name in wanted:
+        View.of(name)  # typos should not wait for the model to load
+    for name in measured:
+        find_metric(name)
+    console = Console(stderr=True)
+    with console.status(f"Loading {model} ..."):
+        classifier = piste.load(model, device=device)
+    with LateBar("Texts", console) as bar:
+        found = piste.evaluate(
+            data,
+            classifier,
+            wanted,
+            measured,
+            out=out,
+            limit=limit,
+            columns=Columns(text_column, label_column, id_column),
+            split=split,
+            train=train,
+            unit=unit,
+            repeats=repeats,
+            target=target,
+            seed=seed,
+            budget=budget,
+            watch=bar,
+        )
+    paths = write(found, out)
+    show(found)
+    for path in paths:
+        typer.echo(f"Wrote {path}", err=True)
+    if found.failures():
+        raise typer.Exit(1)

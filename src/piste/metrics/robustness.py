@@ -1,0 +1,27 @@
+"""Do the scores stay when they should (another seed), and go when they should (another model)?"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from piste.explanation import Explanation
+from piste.metrics.agreement import spearman
+
+
+def stability(explanation: Explanation, others: Sequence[Explanation]) -> float | None:
+    """The mean rank correlation with explanations of other seeds: 1 is the same order each time."""
+    found = [_correlation(explanation, other) for other in others]
+    known = [value for value in found if np.isfinite(value)]
+    return float(np.mean(known)) if known else None
+
+
+def randomisation(explanation: Explanation, elsewhere: Explanation) -> float | None:
+    """The rank correlation, without sign, with the explanation of a model whose weights were
+    drawn anew. Scores near 1 tell of the text, not of the model (Adebayo et al., 2018).
+    """
+    found = abs(_correlation(explanation, elsewhere))
+    return found if np.isfinite(found) else None
+
+
+def _correlation(one: Explanation, other: Explanation) -> float:
+    return spearman(one.scores[one.primary], other.scores[one.primary])

@@ -1,0 +1,170 @@
+"""An evaluation for people: tables in a terminal, files in a folder, the curves as a figure."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+from matplotlib.figure import Figure
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from piste.files import write_atomic
+from piste.metrics import METRICS
+from piste.render.clean import one_line
+from piste.render.figure import house_style
+from piste.runs.evaluate import Evaluation
+from piste.runs.summary import (
+    FEW,
+    Interval,
+    agreements,
+    as_csv,
+    as_markdown,
+    costs,
+    curves,
+    differences,
+    headed,
+    means,
+    numbers,
+    table,
+)
+
+COLOURS = ("#1f77d6", "#de6800", "#2a9d5c", "#7d62c8", "#8c564b", "#c2408f", "#5f6b7a", "#b5a000")
+DASHES = ("-", "--", "-.", ":")
+_LEGEND = (
+    "Means over texts, ± half the 95 % bootstrap interval; better only where the interval of the "
+    "paired difference says so. readings: tokens through the model, in lengths of the text."
+)
+LISTED = 5  # failures named in a terminal
+
+
+def show(evaluation: Evaluation, console: Console | None = None) -> None:
+    """The means, what they cost, and who is better than the first method where that is known."""
+    console = console or Console()
+    console.print(_printed(_figures(evaluation)))
+    console.print()
+    for line in verdicts(evaluation):
+        console.print(Text(f"· {line}"))
+    console.print(Text(_LEGEND, "dim"))
+    for metric in evaluation.metrics:
+        console.print(Text(f"  {metric}: {METRICS[metric].says}", "dim"))
+    _show_failures(evaluation, console)
+
+
+def _figures(evaluation: Evaluation) -> list[list[str]]:
+    """A row for each metric, a column for each method: there are more metrics than methods."""
+    found, spent = means(evaluation), costs(evaluation)
+    rows = [["", *evaluation.views]]
+    for metric in evaluation.metrics:
+        cells = [found[view][metric] for view in evaluation.views]
+        rows.append([headed(metric), *(_short(cell) for cell in cells)])
+    taken = [f"{spent[view].readings:.1f}" if view in spent else "-" for view in evaluation.views]
+    return [*rows, ["readings", *taken]]
+
+
+def _short(cell: Interval) -> str:
+    if not cell.texts:
+        return "-"
+    return f"{cell.mean:.3f} ±{(cell.high - cell.low) / 2:.2f}"
+
+
+def verdicts(evaluation: Evaluation) -> list[str]:
+    """Where the first method and another differ beyond chance; then whom it cannot be told from."""
+    first = evaluation.views[0]
+    if len(evaluation.rows) < FEW:
+        return [f"Fewer than {FEW} texts: no method is called better than another."]
+    pairs = [found for found in differences(evaluation) if first in (found.one, found.other)]
+    open_pairs: dict[str, list[str]] = {}
+    for found in pairs:
+        if found.better is None and found.interval.texts:
+            open_pairs.setdefault(found.metric, []).append(found.other)
+    undecided = [
+        f"{metric}: {first} cannot be told from {', '.join(others)}"
+        for metric, others in open_pairs.items()
+    ]
+    return [str(found) for found in pairs if found.better is not None] + undecided
+
+
+def _printed(rows: list[list[str]]) -> Table:
+    shown = Table(box=None, pad_edge=False, header_style="bold")
+    for index, title in enumerate(rows[0]):
+        shown.add_column(Text(title), justify="left" if index == 0 else "right", no_wrap=not index)
+    for row in rows[1:]:
+        shown.add_row(*map(Text, row))
+    return shown
+
+
+def _show_failures(evaluation: Evaluation, console: Console) -> None:
+    failed = evaluation.failures()
+    if not failed:
+        return
+    console.print(Text(f"\n{len(failed)} failed:", "bold"))
+    for text, method, reason in failed[:LISTED]:
+        console.print(Text(f"  {one_line(text, 30)} ({method}): {one_line(reason, 200)}"))
+    if len(failed) > LISTED:
+        console.print(Text(f"  ... and {len(failed) - LISTED} more."))
+
+
+def write(evaluation: Evaluation, folder: Path) -> list[Path]:
+    """Tables as Markdown and CSV, every pair of methods, what failed, the curves."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files: dict[str, str | bytes] = {
+        "table.md": _page(evaluation),
+        "table.csv": as_csv(numbers(evaluation)),
+        "pairs.csv": as_csv(_pairs(evaluation)),
+        "costs.csv": as_csv(_costs(evaluation)),
+        "failures.csv": as_csv([("text", "method", "reason"), *evaluation.failures()]),
+        "curves.png": _png(deletion_figure(evaluation)),
+    }
+    return [write_atomic(folder / name, data) for name, data in files.items()]
+
+
+def _page(evaluation: Evaluation) -> str:
+    matrix = agreements(evaluation)
+    shown = [["rank agreement", *evaluation.views]]
+    for view, row in zip(evaluation.views, matrix, strict=True):
+        shown.append([view, *(f"{value:.2f}" for value in row)])
+    lines = "".join(f"* {line}\n" for line in verdicts(evaluation))
+    failed = len(evaluation.failures())
+    note = f"{len(evaluation.rows)} texts, {failed} failures (failures.csv)."
+    return "\n".join([as_markdown(table(evaluation)), lines, as_markdown(shown), note, ""])
+
+
+def _pairs(evaluation: Evaluation) -> list[list[object]]:
+    rows: list[list[object]] = [
+        ["metric", "method", "other", "difference", "low", "high", "texts", "better"]
+    ]
+    for found in differences(evaluation):
+        gap = found.interval
+        numbers_of = [gap.mean, gap.low, gap.high, gap.texts]
+        rows.append([found.metric, found.one, found.other, *numbers_of, found.better or ""])
+    return rows
+
+
+def _costs(evaluation: Evaluation) -> list[list[object]]:
+    rows: list[list[object]] = [["method", "sequences", "tokens", "readings", "seconds"]]
+    for view, spent in costs(evaluation).items():
+        rows.append([view, spent.sequences, spent.tokens, spent.readings, spent.seconds])
+    return rows
+
+
+def deletion_figure(evaluation: Evaluation) -> Figure:
+    """How far the probability falls as the highest-scored words go first, each method a line."""
+    with house_style():
+        figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+        axes = figure.subplots()
+        for index, (view, (shares, fall)) in enumerate(curves(evaluation).items()):
+            colour, dash = COLOURS[index % len(COLOURS)], DASHES[index // 2 % len(DASHES)]
+            axes.plot(100 * shares, fall, color=colour, linestyle=dash, linewidth=1.8, label=view)
+        axes.set_xlabel("words removed, highest score first (%)")
+        axes.set_ylabel("mean fall of the probability")
+        axes.set_title(f"{len(evaluation.rows)} texts; higher is better", fontsize=10, loc="left")
+        axes.legend(frameon=False, fontsize=9)
+    return figure
+
+
+def _png(figure: Figure) -> bytes:
+    stream = io.BytesIO()
+    figure.savefig(stream, format="png", dpi=150, metadata={"Software": None})
+    return stream.getvalue()

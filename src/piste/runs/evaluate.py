@@ -1,0 +1,163 @@
+"""Several explanations of many texts, measured: which one is faithful on this data?"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeGuard, cast
+
+import numpy as np
+
+from piste.data import DEFAULT, Columns, Example, read_examples
+from piste.errors import SettingError, whole_number
+from piste.explanation import FloatArray
+from piste.methods.base import Method
+from piste.metrics import USUAL, find_metric
+from piste.metrics.naive_bayes import NaiveBayes
+from piste.models.loading import as_classifier
+from piste.models.protocol import Classifier
+from piste.runs.judging import Plan, View, judged
+from piste.runs.store import Row, Store
+from piste.text.players import Players, check_unit
+from piste.text.players import split as split_text
+
+FIVE = ("slalom", "lime", "kernel-shap", "occlusion", "gradients")
+Source = str | os.PathLike[str] | Sequence[Example]
+Watch = Callable[[int, int | None], None]  # texts done, texts in all where that is known
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The rows of all texts; `runs.summary` makes tables of them."""
+
+    views: tuple[str, ...]
+    metrics: tuple[str, ...]
+    rows: list[Row] = field(repr=False)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def values(self, view: str, metric: str) -> FloatArray:
+        """One figure of each text, in order; NaN where there is none [texts]."""
+        found = [row.get("values", {}).get(view, {}).get(metric) for row in self.rows]
+        return np.array([np.nan if value is None else value for value in found], dtype=np.float64)
+
+    def failures(self) -> list[tuple[str, str, str]]:
+        """Text, method and reason of everything that went wrong."""
+        whole = [(row["id"], "all", row["error"]) for row in self.rows if "error" in row]
+        parts = [
+            (row["id"], view, reason)
+            for row in self.rows
+            for view, reason in row.get("failed", {}).items()
+        ]
+        return whole + parts
+
+
+def evaluate(
+    data: Source,
+    classifier: Classifier | str | None = None,
+    methods: Sequence[str | Method] = FIVE,
+    metrics: Sequence[str] = USUAL,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    limit: int | None = None,
+    columns: Columns = DEFAULT,
+    split: str = "train",
+    train: str | os.PathLike[str] | None = None,
+    unit: str = "word",
+    repeats: str = "shared",
+    target: str | int | None = None,
+    seed: int = 0,
+    budget: int | None = None,
+    watch: Watch | None = None,
+) -> Evaluation:
+    """Explain every text by every method, and measure what each explanation is worth.
+
+    data: a file or folder (JSON lines, CSV, Parquet), a data set's name, or examples.
+    methods: names, objects, or "slalom:value" to rank by another of a method's scores.
+    out: a folder to keep the rows in; a run that was stopped goes on where it was.
+    train: labelled texts for the "naive-bayes" metric.
+    The others are as in `explain`.
+    """
+    plan = _planned(classifier, methods, metrics, unit, repeats, target, seed, budget)
+    limit = None if limit is None else whole_number("limit", limit, 1)
+    if train is not None:
+        plan = replace(plan, reference=_reference(plan, read_examples(train, columns)))
+    told = plan.told(_source(data), columns, None if train is None else str(train))
+    store = None if out is None else Store.open(Path(out), told)
+    done = {row["index"]: row for row in store.rows()} if store else {}
+    total = len(list(data)[:limit]) if isinstance(data, Sequence) and not _named(data) else limit
+    rows: list[Row] = []
+    for index, example in enumerate(_examples(data, columns, limit, split)):
+        row = done.get(index)
+        if row is None or row["id"] != example.id:
+            row = {"index": index, "id": example.id, **judged(example, plan)}
+            if store is not None:
+                store.add(row)
+        rows.append(row)
+        if watch is not None:
+            watch(len(rows), total)
+    return Evaluation(tuple(view.name for view in plan.views), plan.metrics, rows, told)
+
+
+def _named(data: object) -> TypeGuard[str | os.PathLike[str]]:
+    return isinstance(data, str | os.PathLike)
+
+
+def _source(data: Source) -> str:
+    return str(data) if _named(data) else "examples"
+
+
+def _examples(data: Source, columns: Columns, limit: int | None, part: str) -> Iterator[Example]:
+    if _named(data):
+        return read_examples(data, columns, limit=limit, split=part)
+    return islice(iter(cast("Sequence[Example]", data)), limit)
+
+
+def _planned(
+    classifier: Classifier | str | None,
+    methods: Sequence[str | Method],
+    metrics: Sequence[str],
+    unit: str,
+    repeats: str,
+    target: str | int | None,
+    seed: int,
+    budget: int | None,
+) -> Plan:
+    if isinstance(methods, str) or isinstance(metrics, str) or not methods or not metrics:
+        raise SettingError("methods and metrics are lists.", 'Give ["slalom", "lime"].')
+    for name in metrics:
+        find_metric(name)
+    check_unit(unit, repeats)
+    views = tuple(View.of(given) for given in methods)
+    names = [view.name for view in views]
+    if len(set(names)) < len(names):
+        raise SettingError("A method is given twice.", "Give each once.")
+    asked = as_classifier(classifier)
+    changed = None
+    if "randomisation" in metrics:
+        from piste.models.redrawn import redrawn  # torch
+
+        changed = redrawn(asked, seed)
+    return Plan(
+        asked, views, tuple(metrics), unit, repeats, target,
+        whole_number("seed", seed, 0), budget, changed=changed,
+    )  # fmt: skip
+
+
+def _reference(plan: Plan, examples: Iterator[Example]) -> NaiveBayes:
+    """Naive Bayes over the labelled texts, with the players that the model would see."""
+
+    def labelled() -> Iterator[tuple[Players, int | str]]:
+        for example in examples:
+            if example.label is not None and example.problem is None and example.text.strip():
+                encoding = plan.classifier.encode(example.text)
+                yield split_text(encoding, plan.unit, plan.repeats), example.label
+
+    found = NaiveBayes.fit(labelled())
+    if len(found.counts) < 2:
+        raise SettingError(
+            "The training texts have fewer than two labels.", "Name the label's column."
+        )
+    return found

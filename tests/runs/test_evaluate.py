@@ -1,0 +1,226 @@
+"""A data set, several methods, figures: planted answers, nothing lost, nothing twice."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import piste
+from piste.errors import FileError, SettingError
+from piste.metrics import METRICS
+from piste.render.evaluation import deletion_figure, show, write
+from piste.runs.evaluate import Evaluation, evaluate
+from piste.runs.judging import View
+from piste.runs.store import Store
+from piste.runs.summary import Difference, as_csv, differences, interval, means, table
+from tests.planted import additive
+
+TEXTS = [
+    "The plot is thin but the acting is superb.",
+    "A dull film with a weak end and tired jokes.",
+    "Simply beautiful, warm and funny from first to last.",
+]
+EXAMPLES = [piste.Example(f"t{index}", text) for index, text in enumerate(TEXTS)]
+QUICK = ("occlusion", "gradients")
+
+
+@pytest.fixture
+def data(tmp_path):
+    path = tmp_path / "data.jsonl"
+    rows = [{"id": example.id, "text": example.text} for example in EXAMPLES]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_a_planted_linear_model_is_explained_without_error_by_occlusion():
+    rng = np.random.default_rng(0)
+    weights = {f"w{index}": float(value) for index, value in enumerate(rng.normal(size=10))}
+    classifier = piste.from_function(additive(weights))
+    examples = [piste.Example(str(i), " ".join(rng.permutation(list(weights)))) for i in range(3)]
+    found = evaluate(
+        examples, classifier, ["occlusion"], ["removal-error", "leave-one-out"], target="positive"
+    )
+    assert found.values("occlusion", "removal-error") == pytest.approx(0, abs=1e-9)
+    assert found.values("occlusion", "leave-one-out") == pytest.approx(1)
+
+
+def test_every_metric_can_be_measured_at_once(demo, data):
+    train = data.parent / "train.jsonl"
+    train.write_text('{"text": "superb warm", "label": 1}\n{"text": "dull weak", "label": 0}\n')
+    marked = [
+        piste.Example("a", TEXTS[0], words=("plot", "thin", "superb"), maps=((0, 1, 1), (0, 1, 1)))
+    ]
+    found = evaluate(marked, demo, ["occlusion"], list(METRICS), train=train)
+    (row,) = found.rows
+    assert {name for name, value in row["values"]["occlusion"].items() if value is None} == set()
+    assert row["values"]["occlusion"]["stability"] == pytest.approx(1)  # nothing is random
+    assert row["values"]["occlusion"]["randomisation"] < 1
+
+
+def test_views_share_an_explanation_and_rank_by_their_score(demo):
+    found = evaluate(EXAMPLES[:1], demo, ["slalom", "slalom:value"], ["deletion"])
+    costs = found.rows[0]["cost"]
+    assert costs["slalom"] == costs["slalom:value"]  # seconds included: it ran once
+    with pytest.raises(SettingError, match="no method 'slalum'"):
+        View.of("slalum:value")
+    failed = evaluate(EXAMPLES[:1], demo, ["occlusion:valu"], ["deletion"]).failures()
+    assert "There is no score 'valu'" in failed[0][2]
+
+
+def test_what_fails_is_listed_and_the_rest_goes_on():
+    classifier = piste.from_function(additive({"good": 1.0}))
+    examples = [piste.Example("ok", "good film"), piste.Example("empty", "  "),
+                piste.Example("odd", "", problem="holds a int")]  # fmt: skip
+    found = evaluate(examples, classifier, ["occlusion", "gradients"], ["deletion"])
+    failed = {(text, method) for text, method, _ in found.failures()}
+    assert failed == {("ok", "gradients"), ("empty", "all"), ("odd", "all")}
+    assert len(found.rows) == 3
+    assert table(found)[1][-1] == "1"  # texts on which occlusion ran
+
+
+def test_it_goes_on_where_it_was(demo, data, tmp_path):
+    out = tmp_path / "out"
+    evaluate(data, demo, QUICK, ["deletion"], out=out, limit=2)
+    seen = []
+    again = evaluate(data, demo, QUICK, ["deletion"], out=out, watch=lambda *n: seen.append(n))
+    assert [row["id"] for row in again.rows] == ["t0", "t1", "t2"]
+    assert len((out / "rows.jsonl").read_text().splitlines()) == 3
+    fresh = evaluate(data, demo, QUICK, ["deletion"])
+    assert table(again) == table(fresh)
+
+
+def test_a_row_that_was_cut_short_is_made_again(demo, data, tmp_path):
+    out = tmp_path / "out"
+    whole = evaluate(data, demo, QUICK, ["deletion"], out=out)
+    lines = (out / "rows.jsonl").read_text().splitlines()
+    (out / "rows.jsonl").write_text("\n".join([lines[0], lines[1][:40]]))
+    again = evaluate(data, demo, QUICK, ["deletion"], out=out)
+    assert table(again) == table(whole)
+    assert [row["index"] for row in Store(out).rows()] == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    "change", [{"seed": 1}, {"metrics": ["insertion"]}, {"methods": ["lime"]}, {"unit": "token"}]
+)
+def test_other_settings_do_not_mix(demo, data, tmp_path, change):
+    settings = {"methods": ["occlusion"], "metrics": ["deletion"], "out": tmp_path / "out"}
+    evaluate(data, demo, limit=1, **settings)
+    with pytest.raises(SettingError, match="were made with"):
+        evaluate(data, demo, limit=1, **(settings | change))
+
+
+def test_another_model_does_not_mix(demo, bert, data, tmp_path):
+    evaluate(data, demo, ["occlusion"], ["deletion"], out=tmp_path / "out", limit=1)
+    with pytest.raises(SettingError, match="Give another folder"):
+        evaluate(data, bert, ["occlusion"], ["deletion"], out=tmp_path / "out", limit=1)
+
+
+def test_a_folder_that_cannot_be(demo, data, tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(FileError, match="Choose another folder"):
+        evaluate(data, demo, ["occlusion"], ["deletion"], out=tmp_path / "file")
+
+
+def test_killed_and_started_again_gives_the_same_table(data, tmp_path):
+    rows = [{"id": str(n), "text": f"{TEXTS[n % 3]} Part {n}."} for n in range(12)]
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    arguments = ["evaluate", str(data), "--methods", "occlusion,slalom", "--metrics", "deletion"]
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    command = [sys.executable, "-m", "piste", *arguments, "--out"]
+    subprocess.run([*command, whole], check=True, capture_output=True)
+    process = subprocess.Popen(
+        [*command, killed], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    deadline = time.monotonic() + 60
+    while not (killed / "rows.jsonl").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert not (killed / "table.md").exists()
+    subprocess.run([*command, killed], check=True, capture_output=True)
+    for name in ("table.md", "table.csv", "pairs.csv"):
+        assert (killed / name).read_bytes() == (whole / name).read_bytes()
+
+
+def made_up(one: list[float], other: list[float]) -> Evaluation:
+    rows = [
+        {"index": i, "id": str(i), "values": {"a": {"deletion": x}, "b": {"deletion": y}}}
+        for i, (x, y) in enumerate(zip(one, other, strict=True))
+    ]
+    return Evaluation(("a", "b"), ("deletion",), rows)
+
+
+def test_better_is_said_only_where_the_paired_interval_says_so():
+    rng = np.random.default_rng(0)
+    texts = rng.normal(size=40)  # texts differ far more than methods do
+    apart = made_up(list(texts + 0.1), list(texts + rng.normal(scale=0.01, size=40)))
+    (found,) = differences(apart)
+    assert found.better == "a"
+    assert "a better than b by 0.09" in str(found)
+    alike = made_up(list(texts), list(texts + rng.normal(scale=0.5, size=40)))
+    assert differences(alike)[0].better is None
+    assert differences(made_up([1.0] * 4, [0.0] * 4))[0].better is None  # too few to say
+
+
+def test_lower_is_better_for_some():
+    low = Difference("insertion", "a", "b", interval(np.full(20, -0.3)))
+    assert low.better == "a"
+    assert "a better than b by 0.300 [0.300, 0.300]" in str(low)
+
+
+def test_intervals_cover_the_mean_as_often_as_they_say():
+    rng = np.random.default_rng(0)
+    inside = 0
+    for seed in range(200):
+        found = interval(rng.exponential(size=40), seed)
+        inside += found.low <= 1.0 <= found.high
+    assert 0.88 <= inside / 200 <= 0.98
+
+
+def test_missing_values_are_left_out():
+    found = means(made_up([1.0, None, 3.0], [None, None, None]))
+    assert found["a"]["deletion"].mean == pytest.approx(2.0)
+    assert found["a"]["deletion"].texts == 2
+    assert str(found["b"]["deletion"]) == "-"
+
+
+def test_cells_are_no_formulas():
+    assert as_csv([["=1+1", "@x", -2.0, "fine"]]) == "'=1+1,'@x,-2.0,fine\n"
+
+
+def test_what_is_written_and_shown(demo, tmp_path):
+    examples = [*EXAMPLES, piste.Example("\x1b[31m=cmd()", " ")]
+    found = evaluate(examples, demo, QUICK, ["deletion", "removal-error"])
+    paths = write(found, tmp_path / "out")
+    names = {path.name for path in paths}
+    assert names == {"table.md", "table.csv", "pairs.csv", "costs.csv", "failures.csv",
+                     "curves.png"}  # fmt: skip
+    page = (tmp_path / "out" / "table.md").read_text()
+    assert "| occlusion | 0." in page
+    assert "4 texts, 1 failures" in page
+    from rich.console import Console
+
+    console = Console(width=120, record=True, file=io.StringIO())
+    show(found, console)
+    shown = console.export_text()
+    assert "Fewer than 8 texts" in shown
+    assert "\x1b[31m" not in shown
+    assert len(deletion_figure(found).axes[0].lines) == 2
+
+
+def test_mistakes_are_said_before_the_work(demo):
+    with pytest.raises(SettingError, match="Did you mean 'deletion'"):
+        evaluate(EXAMPLES, demo, QUICK, ["delition"])
+    with pytest.raises(SettingError, match="given twice"):
+        evaluate(EXAMPLES, demo, ["lime", "lime"], ["deletion"])
+    with pytest.raises(SettingError, match="lists"):
+        evaluate(EXAMPLES, demo, "lime", ["deletion"])
+    classifier = piste.from_function(additive({}))
+    with pytest.raises(SettingError, match="drawn anew"):
+        evaluate(EXAMPLES, classifier, ["lime"], ["randomisation"])
