@@ -147,3 +147,20 @@ def test_a_damaged_explanation_is_refused_or_still_sound(explanation, data):
     assert all(np.isfinite(score).all() for score in back.scores.values())
     assert all(len(score) == len(back.players) for score in back.scores.values())
     back.to_json()
+
+
+def test_places_that_score_apart_are_rows_apart(demo):
+    found = piste.explain("good film good cast not good", demo, "occlusion")
+    rows = [row for row in found.top() if row.player.text == "good"]
+    assert len(rows) == 3
+    assert all(row.occurrences == 1 for row in rows)
+    shared = piste.explain("good film good cast not good", demo, "lime")
+    (row,) = [row for row in shared.top() if row.player.text == "good"]
+    assert row.occurrences == 3
+
+
+@pytest.mark.parametrize("removed", [3, None, "ab"])
+def test_removed_players_are_a_list(demo, removed):
+    found = piste.explain("good film", demo, "occlusion")
+    with pytest.raises(SettingError, match="Give indices"):
+        found.change(removed)

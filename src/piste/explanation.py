@@ -32,7 +32,7 @@ class Player:
     """One unit of the text. `text[start:end]` is what the person wrote; `ids` what the model reads.
 
     Players with the same `group` are the same to the model. Methods that fit words give them one
-    score; those that look at places (occlusion, gradients, attention, gam) score each.
+    score; those that look at places (occlusion, gam, anchors) score each.
     """
 
     text: str
@@ -164,16 +164,20 @@ class Explanation:
     notes: tuple[str, ...] = field(default=())
 
     def top(self, n: int = 10, by: str | None = None) -> list[Row]:
-        """The `n` distinct players with the strongest score (absolute value), strongest first."""
+        """The `n` players with the strongest score (absolute value), strongest first.
+
+        Equal players are one row, unless the method scores their places apart.
+        """
         name = by or self.primary
         if name not in self.scores:
             raise choices("score", name, list(self.scores))
         n = whole_number("n", n, 0)
         order = np.argsort(-np.abs(self.scores[name]), kind="stable")
+        keys = self._rows(name)
         first_of_group: dict[int, int] = {}
         for index in order.tolist():
-            first_of_group.setdefault(self.players[index].group, index)
-        times = Counter(player.group for player in self.players)
+            first_of_group.setdefault(keys[index], index)
+        times = Counter(keys)
         return [
             Row(
                 self.players[index],
@@ -183,6 +187,18 @@ class Explanation:
             )
             for group, index in list(first_of_group.items())[:n]
         ]
+
+    def _rows(self, name: str) -> list[int]:
+        """Which row of `top` each player stands in: one for equal players with equal scores."""
+        members: dict[int, list[int]] = {}
+        for index, player in enumerate(self.players):
+            members.setdefault(player.group, []).append(index)
+        keys = list(range(len(self.players)))
+        for indices in members.values():
+            if np.ptp(self.scores[name][indices]) <= 1e-9 * np.abs(self.scores[name]).max():
+                for index in indices:
+                    keys[index] = indices[0]
+        return keys
 
     def change(self, removed: Sequence[int]) -> float:
         """How far the target's score falls without these players, as the explanation predicts it.

@@ -99,3 +99,15 @@ def test_samples_are_a_number(method):
         method(samples=0)
     with pytest.raises(SettingError):
         GamSurrogate(penalty=2)
+
+
+@pytest.mark.parametrize("method", ["linear", "gam"])
+def test_a_model_that_never_moves_has_weights_of_exactly_nothing(method):
+    classifier = piste.from_function(lambda texts: np.full(len(texts), 0.1 + 0.2))
+    assert not piste.explain("a b c d e", classifier, method).scores["weight"].any()
+
+
+def test_the_gam_knows_that_later_words_move_up(demo):
+    found = piste.explain("The plot is thin but the acting is superb.", demo, "gam")
+    assert not np.allclose(found.scores["removal"], found.scores["weight"])
+    assert found.change([3]) == pytest.approx(found.scores["removal"][3])

@@ -48,7 +48,7 @@ def test_a_decision_against_has_an_anchor_too():
 def test_a_model_that_never_changes_its_mind_needs_no_word():
     found, explanation = anchor(lambda texts: np.ones(len(texts)))
     assert found == set()
-    assert "no word is needed" in explanation.notes[0]
+    assert "no single word is needed" in explanation.notes[0]
 
 
 def test_a_late_word_has_the_same_chance_as_an_early_one():
@@ -105,6 +105,20 @@ def test_the_first_words_share_their_copies():
     found, explanation = anchor(needs("magic"), text)
     assert found == {"magic"}
     assert explanation.cost.forwards < 1000
+
+
+def test_a_label_of_several_is_decided_by_itself():
+    def two_labels(texts: list[str]) -> np.ndarray:
+        return np.array([[3.0, 2.0 if "w3" in text.split() else -2.0] for text in texts])
+
+    classifier = piste.from_function(two_labels, labels=("A", "B"))
+    classifier.outputs = "labels"
+    explanation = piste.explain(TEXT, classifier, Anchors(), target="B")
+    names = [player.text for player in explanation.players]
+    assert [names[i] for i in np.flatnonzero(explanation.scores["anchor"])] == ["w3"]
+    classifier.outputs = "raw"
+    with pytest.raises(SettingError, match="not a decision"):
+        piste.explain(TEXT, classifier, Anchors(), target="B")
 
 
 def test_the_budget_is_kept():

@@ -195,3 +195,14 @@ def test_exact_needs_the_budget_for_it():
     short = piste.explain(planted.text, classifier, KernelShap(), target="positive", budget=100)
     assert short.cost.forwards <= 100
     assert np.corrcoef(short.scores["shapley"], known_values(planted))[0, 1] > 0.9
+
+
+def test_an_odd_number_of_pairs_favours_no_size():
+    """Player 0 counts in small coalitions only: sizes drawn unevenly would move its value."""
+    players, found = 40, []
+    for seed in range(150):
+        kept = paired_coalitions(np.random.default_rng(seed), players, 50)
+        answers = (kept[:, 0] & (kept.sum(axis=1) <= 10)).astype(float)
+        found.append(constrained(kept, answers, 0.0, 0.0)[0][0])
+    error = np.std(found) / np.sqrt(len(found))
+    assert abs(np.mean(found) - 0.25) < 3 * error

@@ -95,6 +95,24 @@ def test_errors_cover_the_limit():
     assert 0.6 < np.median(weights.std(axis=0)) / np.median(errors) < 1.6
 
 
+def test_errors_hold_what_the_ridge_takes_away(demo):
+    """Few samples near the text: the ridge pulls the weights to 0, and the errors say how far."""
+    text = "The plot is thin, but the acting is superb."
+    limit = piste.explain(text, demo, Lime(samples=20_000, ridge=0.0)).scores["weight"]
+    for samples in (60, 200):
+        found = piste.explain(text, demo, Lime(samples=samples))
+        gaps = np.abs(found.scores["weight"] - limit) / found.errors["weight"]
+        assert np.mean(gaps < 2) >= 0.8, gaps
+
+
+def test_a_kernel_that_sees_nothing_says_so(demo):
+    found = piste.explain("superb acting and a thin plot", demo, Lime(width=1e-3))
+    assert not found.errors
+    assert "Too few samples are near the text" in " ".join(found.notes)
+    short = piste.explain("not good", demo, Lime())
+    assert "The ridge holds the weights back" in " ".join(short.notes)
+
+
 def test_words_can_be_replaced_in_place(demo):
     text = "The plot is thin, but the acting is superb."
     deleted = piste.explain(text, demo, Lime(samples=200))

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import torch
 
+from piste.methods import lime
 from piste.surrogates import analytic
 from piste.theory import (
     checks,
     checks_attention,
     checks_slalom,
     closed_forms,
-    lime_sampling,
     repetition,
     seven,
     slalom_bert,
@@ -82,7 +82,7 @@ def blind_lime(form):
 
 def stubborn_sampling(form):
     """Samples that are not drawn as LIME draws them: each word kept with odds 0.9."""
-    return lambda rng, rows, words: rng.random((rows, words)) < 0.9
+    return lambda rng, words, rows: rng.random((rows, words)) < 0.9
 
 
 BROKEN = [
@@ -101,9 +101,11 @@ BROKEN = [
     (checks_attention.paper_form_keeps_the_order, closed_forms, "lime_large_text", scaled(1.5)),
     (checks_attention.integral_is_lime, closed_forms, "lime_integral", scaled(1.001)),
     (checks_attention.sampling_converges, closed_forms, "lime_integral", scaled(1.1)),
-    (checks_attention.sampling_converges, lime_sampling, "draw", stubborn_sampling),
+    (checks_attention.sampling_converges, lime, "lime_samples", stubborn_sampling),
     (checks_attention.three_halves_after_training, closed_forms, "three_halves", scaled(2 / 3)),
     (checks_attention.three_halves_after_training, closed_forms, "three_halves", scaled(2.0)),
+    (checks_attention.three_halves_after_training, closed_forms, "three_halves", scaled(5 / 6)),
+    (checks_attention.three_halves_after_training, closed_forms, "three_halves", scaled(7 / 6)),
     (checks_attention.explanations_disagree, seven, "seven", all_alike),
     (checks_attention.pieces_of_a_word, subwords, "kept_of_a_conjunction", scaled(1.1)),
 ]  # fmt: skip

@@ -154,3 +154,21 @@ def test_three_halves_by_hand():
             for position in range(1, len(ids)):
                 expected[game.owner[position]] += sign * 1.5 / 3 * float(change[position])
     assert closed_forms.three_halves(reading) == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_integral_at_its_ends():
+    """Attention so sharp that weights underflow, and a text of one word."""
+    from piste.errors import InputError
+    from piste.theory.single_layer import CLS, seeded
+
+    with seeded(0):
+        module = SingleLayer(12, Shape(width=16, key_width=8, value_width=8, heads=2, window=10))
+    module = module.double().eval()
+    ids = np.array([CLS, 3, 4, 5, 6])
+    with torch.no_grad():
+        module.key.mul_(1000)
+    game = lime_sampling.Removal(module, ids)
+    sharp = closed_forms.lime_integral(closed_forms.read_text(module, ids))
+    assert sharp == pytest.approx(lime_sampling.exact_lime(game, len(game)), abs=1e-6)
+    with pytest.raises(InputError, match="of one word"):
+        closed_forms.lime_integral(closed_forms.read_text(module, np.array([CLS, 3])))

@@ -221,8 +221,8 @@ def _note(words: str, tally: Tally, proven: bool, settings: Anchors) -> str:
         )
     sure = f"{held} (at least {settings.precision:.0%}, with {settings.confidence:.0%} confidence)"
     if not words:
-        return f"The decision stays {sure}, whatever is removed: no word is needed for it."
-    return f"Keeping {words} keeps the decision {sure}, whatever else is removed."
+        return f"The decision stays {sure} with half of the words: no single word is needed for it."
+    return f"Keeping {words} keeps the decision {sure} with half of the other words."
 
 
 def _kl_bound(mean: float, level: float, end: float) -> float:

@@ -46,10 +46,16 @@ class Game:
 
     def decides(self, keep: BoolArray) -> BoolArray:
         """Whether the model decides for the target [rows]; an empty text decides nothing."""
-        several, index = len(self.target.labels) > 1, self.target.index
+        outputs, index = self.query.classifier.outputs, self.target.index
+        if outputs == "raw":
+            raise SettingError(
+                "This model gives a number, not a decision that words could keep.",
+                "Use slalom, lime or occlusion.",
+            )
 
         def decided(logits: FloatArray) -> FloatArray:
-            yes = logits.argmax(axis=1) == index if several else logits[:, 0] > 0
+            alone = outputs == "labels" or logits.shape[1] == 1
+            yes = logits[:, index] > 0 if alone else logits.argmax(axis=1) == index
             return np.asarray(yes, dtype=np.float64)
 
         return self._answers(keep, decided) > 0
@@ -91,6 +97,7 @@ class Game:
         """Agreement of predictions with the model on shortened copies of the text.
 
         They differ from each other and from what the fit has `seen`; None where there are no two.
+        Without `seen` all copies were asked, and they are called so.
         """
         most = min(CHECKED, CHECKED if self.query.left is None else self.query.left)
         drawn = portions(rng, check_shares(3 * CHECKED), self.players.ids.lengths)
@@ -101,7 +108,8 @@ class Game:
             return None
         keep = np.zeros((len(rows), len(self.players)), dtype=bool)
         keep[np.repeat(np.arange(len(rows)), rows.lengths), rows.values] = True
-        return Fidelity({"deletions": agreement(predict(keep), self.play(keep))})
+        kind = "known" if seen is None else "deletions"
+        return Fidelity({kind: agreement(predict(keep), self.play(keep))})
 
 
 def affordable(query: Query, wanted: int, kept_back: int = CHECKED, least: int = 2) -> int:

@@ -25,7 +25,8 @@ class GamSurrogate:
 
     1. Random parts of the text, of every size.
     2. Lasso of the log-odds on which distinct word stands at which place of the part.
-    3. A player's score is the weight of its word at its place in the whole text.
+    3. A player's score is the weight of its word at its place in the whole text. Without it, all
+       later words move up: `removal` says what the surrogate makes of that.
     """
 
     samples: int = 1000
@@ -53,11 +54,15 @@ class GamSurrogate:
         def predict(keep: BoolArray) -> FloatArray:
             return fit.predict(Ragged.masked(keep), players.groups)
 
+        whole = float(fit.predict(players.whole, players.groups)[0])
         return Attribution(
             primary="weight",
-            scores={"weight": fit.weights[players.groups, np.arange(count)]},
+            scores={
+                "weight": fit.weights[players.groups, np.arange(count)],
+                "removal": whole - predict(~np.eye(count, dtype=bool)),
+            },
             fidelity=Game(query, players, target).checked(predict, rng, rows),
             fit_seconds=seconds,
-            surrogate_score=float(fit.predict(players.whole, players.groups)[0]),
+            surrogate_score=whole,
             notes=() if seen >= OFTEN else (_SELDOM.format(seen=seen, unit=players.unit),),
         )

@@ -11,7 +11,7 @@ from piste.explanation import FloatArray, Target
 from piste.methods.base import TOO_FEW, Attribution
 from piste.methods.coalitions import BoolArray, Game, affordable, check_removal
 from piste.models.query import Query
-from piste.ragged import Ragged
+from piste.ragged import IntArray, Ragged
 from piste.surrogates import algebra
 from piste.surrogates.shapley import EXACT_SHAPLEY, all_coalitions, exact_shapley
 from piste.text.players import Players
@@ -81,10 +81,16 @@ def paired_coalitions(rng: np.random.Generator, players: int, pairs: int) -> Boo
 
     Sizes are stratified, as Leverage SHAP advises: as even as the number of pairs allows.
     """
-    sizes = 1 + rng.permutation(np.arange(pairs) % max(1, players - 1))
+    sizes = 1 + _evenly(rng, pairs, max(1, players - 1))
     ranks = rng.random((pairs, players)).argsort(axis=1).argsort(axis=1)
     some = ranks < np.minimum(sizes, max(1, players - 1))[:, None]
     return np.concatenate([some, ~some])
+
+
+def _evenly(rng: np.random.Generator, count: int, kinds: int) -> IntArray:
+    """Each kind equally often, in random order; who gets the rest is drawn, or sizes would bias."""
+    rounds = [rng.permutation(kinds) for _ in range(-(-count // kinds))]
+    return np.concatenate(rounds)[:count].astype(np.int64)
 
 
 def constrained(

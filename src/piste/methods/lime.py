@@ -8,12 +8,14 @@ import numpy as np
 
 from piste.errors import SettingError, whole_number
 from piste.explanation import FloatArray, Target
-from piste.methods.base import TOO_FEW, Attribution
+from piste.methods.base import Attribution
 from piste.methods.coalitions import BoolArray, Game, affordable, check_removal
 from piste.models.query import Query
 from piste.ragged import IntArray, Ragged
-from piste.surrogates.linear import fit_linear
+from piste.surrogates.linear import Linear, fit_linear
 from piste.text.players import Players
+
+HELD_BACK = 0.2  # by the ridge: worth a word
 
 
 @dataclass(frozen=True)
@@ -62,13 +64,25 @@ class Lime:
             fidelity=game.checked(predict, rng, Ragged.masked(kept[:, players.groups])),
             fit_seconds=seconds,
             surrogate_score=fit.intercept + float(fit.weights.sum()),
-            notes=() if fit.determined else (TOO_FEW,),
+            notes=_notes(fit),
         )
 
     def weights(self, kept: BoolArray) -> FloatArray:
         """The samples' weights [rows] by what they keep [rows, distinct players]."""
         distance = 1 - np.sqrt(kept.mean(axis=1))
         return np.asarray(np.exp(-(distance**2) / (2 * self.width**2)))
+
+
+def _notes(fit: Linear) -> tuple[str, ...]:
+    notes = []
+    if not fit.determined:
+        notes.append("Too few samples are near the text: raise the samples or the width.")
+    if fit.held_back > HELD_BACK:
+        notes.append(
+            f"The ridge holds the weights back by about {fit.held_back:.0%}, as few samples are"
+            " near the text: lower the ridge, raise the samples or the width."
+        )
+    return tuple(notes)
 
 
 def lime_samples(rng: np.random.Generator, distinct: int, samples: int) -> BoolArray:

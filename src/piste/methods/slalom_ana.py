@@ -54,7 +54,7 @@ class SlalomAna:
         return Attribution(
             scores=scores,
             primary="lin",
-            fidelity=Game(query, players, target).checked(predict, rng),
+            fidelity=Game(query, players, target).checked(predict, rng, Ragged.of([])),
             fit_seconds=seconds,
             surrogate_score=float(predict(np.ones((1, len(players)), dtype=bool))[0]),
             formula=Formula.plain(model.values[players.groups, 0], scores["importance"]),

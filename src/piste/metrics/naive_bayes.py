@@ -13,7 +13,6 @@ from piste.metrics.agreement import spearman
 from piste.text.players import Players
 
 
-
 @dataclass(frozen=True)
 class NaiveBayes:
     """Counts of every player, as written but for case, in texts of each class."""
@@ -26,7 +25,9 @@ class NaiveBayes:
         """Count the players of labelled texts."""
         counts: dict[int | str, Counter[str]] = {}
         for players, label in texts:
-            counts.setdefault(label, Counter()).update(player.text.lower() for player in players.items)
+            counts.setdefault(label, Counter()).update(
+                player.text.lower() for player in players.items
+            )
         kinds = len(set().union(*counts.values())) if counts else 0
         return cls(counts, kinds)
 

@@ -25,8 +25,8 @@ def removal_error(
     """Remove 1 to `most` random players, `draws` times: the RMSE of `explanation.change`.
 
     Relative to predicting that nothing changes: 0 is perfect, 1 is no better than not knowing.
-    None where the scores predict no change, where there is a single player, or where the model
-    never moves. The same seed draws the same removals for every explanation.
+    None where the scores predict no change, where there are fewer than three players, or where
+    the model never moves. The same seed draws the same removals for every explanation.
     """
     removed = removals(len(players), draws, most, seed)
     if not removed or not predicts(explanation):
@@ -47,7 +47,7 @@ def predicts(explanation: Explanation) -> bool:
 
 def removals(players: int, draws: int, most: int, seed: int) -> list[IntArray]:
     """Which players each draw takes away; at least one always stays."""
-    if players < 2:
+    if players < 3:  # of two players every removal is a single one, which occlusion has asked
         return []
     rng = np.random.default_rng(seed)
     sizes = rng.integers(1, min(most, players - 1) + 1, size=draws)

@@ -26,6 +26,7 @@ AGREEMENT = (
     "1: the same order of words, 0: unrelated, −1: the opposite (Spearman). Where one method has "
     "no side, the sizes of the scores are compared"
 )
+LEAST = 0.005  # a fall of the probability that is shown as more than 0.00
 LITTLE = "One text is little evidence: compare several before choosing a method for good."
 _ADVICE = "Measure it (--measure, or measure=True) to see which one to trust on this text."
 
@@ -91,6 +92,8 @@ def verdict(comparison: Comparison) -> str:
     """Which one to trust here, from what was measured."""
     if not comparison.measured:
         return _ADVICE
+    if all(f.deletion is None and f.removal_error is None for f in comparison.measured.values()):
+        return "The text is too short to measure on: there is nothing to remove."
     ranks, predicts = _useful_ranking(comparison), _useful_prediction(comparison)
     both = [name for name in ranks if name in predicts]
     if both:
@@ -100,7 +103,7 @@ def verdict(comparison: Comparison) -> str:
 
 def _useful_ranking(comparison: Comparison) -> list[str]:
     names = best_deletion(comparison)
-    return [name for name in names if (comparison.measured[name].deletion or 0) > 0]
+    return [name for name in names if (comparison.measured[name].deletion or 0) >= LEAST]
 
 
 def _useful_prediction(comparison: Comparison) -> list[str]:

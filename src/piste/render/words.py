@@ -14,6 +14,7 @@ _RATINGS = ((0.9, "very good"), (0.75, "good"), (LOW, "fair"), (-math.inf, "poor
 _KINDS = {
     "short": ("new short sequence", "new short sequences"),
     "deletions": ("new shortened copy of the text", "new shortened copies of the text"),
+    "known": ("shortened copy of the text", "shortened copies of the text (all were asked)"),
     "removals": ("new removal of a few words", "new removals of a few words"),
 }
 _MEANINGS = {

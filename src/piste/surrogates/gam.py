@@ -7,6 +7,7 @@ from scipy import sparse
 
 from piste.explanation import FloatArray
 from piste.ragged import IntArray, Ragged
+from piste.surrogates.linear import varying
 
 STEPS = 3000  # of accelerated proximal gradients, at most
 SMALL = 1e-7  # relative change of the weights at which they have settled
@@ -43,7 +44,7 @@ def fit_gam(
     features = placed(rows, groups, shape)
     mean = np.asarray(features.mean(axis=0)).reshape(-1)
     centre = float(margins.mean())
-    weights = lasso(features, mean, margins - centre, penalty)
+    weights = lasso(features, mean, varying(margins, centre), penalty)
     return Gam(centre - float(mean @ weights), weights.reshape(shape))
 
 

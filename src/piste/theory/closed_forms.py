@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from piste.errors import InputError
 from piste.explanation import FloatArray
 from piste.ragged import IntArray
 from piste.theory.lime_sampling import Removal, size_weights
@@ -159,6 +160,11 @@ def lime_integral(reading: Reading) -> FloatArray:
 
     LIME always removes a word; the size 0, the whole text, is taken out again at the end.
     """
+    if reading.words < 2:
+        raise InputError(
+            "LIME removes at least one word, so of one word it learns nothing.",
+            "Give a text of two distinct words at least.",
+        )
     heads = [_head_moments(reading, head) for head in range(len(reading.weight))]
     alpha = reading.weight / reading.weight.sum(axis=1, keepdims=True)
     whole = float((alpha * reading.effect).sum(axis=1).mean())
@@ -197,7 +203,8 @@ def _log_grid(least: float, most: float) -> tuple[FloatArray, FloatArray]:
     Even steps of log x: for such functions the plain sum is exact to about exp(-pi^2 / step).
     """
     step = 0.25
-    logs = np.arange(math.log(1e-15 / most), math.log(40 / least), step)
+    least = max(least, 1e-300)  # attention so sharp that the weights of the others underflow
+    logs = np.arange(math.log(1e-15 / most), math.log(40) - math.log(least), step)
     return np.exp(logs), step * np.exp(logs)
 
 
