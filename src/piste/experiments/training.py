@@ -165,7 +165,10 @@ def accuracy(
 
 
 def cached(
-    cache: Path, key: dict[str, Any], make: Callable[[], tuple[Any, Any, dict[str, Any]]]
+    cache: Path,
+    key: dict[str, Any],
+    make: Callable[[], tuple[Any, Any, dict[str, Any]]],
+    read: Callable[[Path], Any] = AutoModelForSequenceClassification.from_pretrained,
 ) -> tuple[HuggingFaceClassifier, dict[str, Any]]:
     """The classifier that `make` trains, made once for each key; and the facts it came with.
 
@@ -185,7 +188,7 @@ def cached(
         except OSError:  # somebody else has made it meanwhile
             shutil.rmtree(fresh)
     facts = json.loads((folder / "facts.json").read_text())
-    model = AutoModelForSequenceClassification.from_pretrained(folder)
+    model = read(folder)
     tokenizer = AutoTokenizer.from_pretrained(folder)
     classifier = load(model, tokenizer, backend="torch")
     return classifier, facts  # type: ignore[return-value]  # the backend was named

@@ -133,7 +133,7 @@ def statements(explanation: Explanation) -> list[Statement]:
         text = f"In the explanation, {share} of the weight lies on the model's special tokens."
         found.append(Statement(text))
     if explanation.stopped is not None:
-        found.append(Statement(_stopped(explanation.stopped, explanation.unit)))
+        found.append(Statement(_stopped(explanation.stopped, explanation.unit, explanation.budget)))
     if explanation.fit is not None and not explanation.fit.converged:
         steps = explanation.fit.iterations
         text = f"The fit had not settled after {steps:,} steps; the scores may be off."
@@ -141,7 +141,7 @@ def statements(explanation: Explanation) -> list[Statement]:
     return [*found, *(Statement(note) for note in explanation.notes)]
 
 
-def _stopped(stopped: Stopped, unit: str) -> str:
+def _stopped(stopped: Stopped, unit: str, budget: int | None) -> str:
     """Why no more was asked, and how sure the strongest scores are."""
     rounds = f"after {stopped.rounds} round{'s' if stopped.rounds > 1 else ''} of questions"
     again = "all" if stopped.ranking > 0.9995 else percent(stopped.ranking)
@@ -153,6 +153,9 @@ def _stopped(stopped: Stopped, unit: str) -> str:
         return f"Stable {rounds}: {sure}."
     if stopped.reason == "exhausted":
         return f"{rounds.capitalize()} all sequences of these {unit}s have been asked: {sure}."
+    if budget is None:
+        usual = f"As usual for its length, asking ended {rounds}: {sure}."
+        return f"{usual} A tolerance makes them surer."
     return f"The budget ended {rounds}: {sure}. A larger budget, or a tolerance, makes them surer."
 
 

@@ -19,7 +19,7 @@ from piste.metrics import USUAL, find_metric
 from piste.metrics.naive_bayes import NaiveBayes
 from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier
-from piste.runs.judging import Plan, View, judged
+from piste.runs.judging import Plan, View, answer_to_the_probe, judged
 from piste.runs.store import Row, Store
 from piste.text.players import Players, check_unit
 from piste.text.players import split as split_text
@@ -57,7 +57,7 @@ class Evaluation:
 def evaluate(
     data: Source,
     classifier: Classifier | str | None = None,
-    methods: Sequence[str | Method] = FIVE,
+    methods: Sequence[str | Method | View] = FIVE,
     metrics: Sequence[str] = USUAL,
     *,
     out: str | os.PathLike[str] | None = None,
@@ -85,7 +85,10 @@ def evaluate(
     if train is not None:
         plan = replace(plan, reference=_reference(plan, read_examples(train, columns)))
     told = plan.told(_source(data), columns, None if train is None else str(train))
-    store = None if out is None else Store.open(Path(out), told)
+    store = None
+    if out is not None:
+        probe = {"answer": answer_to_the_probe(plan.classifier)}
+        store = Store.open(Path(out), told | probe)
     done = {row["index"]: row for row in store.rows()} if store else {}
     total = len(list(data)[:limit]) if isinstance(data, Sequence) and not _named(data) else limit
     rows: list[Row] = []
@@ -117,7 +120,7 @@ def _examples(data: Source, columns: Columns, limit: int | None, part: str) -> I
 
 def _planned(
     classifier: Classifier | str | None,
-    methods: Sequence[str | Method],
+    methods: Sequence[str | Method | View],
     metrics: Sequence[str],
     unit: str,
     repeats: str,

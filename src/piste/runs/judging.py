@@ -40,8 +40,10 @@ class View:
     score: str | None = None
 
     @classmethod
-    def of(cls, given: str | Method) -> View:
+    def of(cls, given: str | Method | View) -> View:
         """ "lime", or "slalom:value" to rank by another score, or a method object."""
+        if isinstance(given, View):
+            return given
         if not isinstance(given, str):
             return cls(find_method(given)[0], given)
         method, _, score = given.partition(":")
@@ -55,6 +57,14 @@ class View:
         if self.score not in explanation.scores:
             raise choices("score", self.score, list(explanation.scores))
         return replace(explanation, primary=self.score)
+
+
+def answer_to_the_probe(classifier: Classifier) -> list[float]:
+    """What tells one model from another: its outputs for one short text."""
+    encoding = classifier.encode(PROBE)
+    query = Query(classifier, encoding.frame)
+    answer: list[float] = query.logits(Ragged.of([encoding.ids]))[0].tolist()
+    return answer
 
 
 @dataclass(frozen=True)
@@ -74,15 +84,11 @@ class Plan:
 
     def told(self, source: str, columns: Columns, train: str | None) -> dict[str, Any]:
         """Everything that shapes the rows, for the store to compare."""
-        encoding = self.classifier.encode(PROBE)
-        query = Query(self.classifier, encoding.frame)
-        answer = query.logits(Ragged.of([encoding.ids]))[0]
         return {
             "data": source,
             "columns": asdict(columns),
             "train": train,
             "model": self.classifier.name,
-            "answer": answer.tolist(),
             "views": {view.name: settings(find_method(view.method)[1]) for view in self.views},
             "metrics": list(self.metrics),
             "unit": self.unit,

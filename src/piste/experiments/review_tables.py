@@ -1,0 +1,68 @@
+"""Tables 2b, 2c and 9 of paper A: one evaluation, three of its figures."""
+
+from __future__ import annotations
+
+from matplotlib.figure import Figure
+
+from piste.experiments.base import Context, Outcome
+from piste.experiments.reviews import SHOWN, judge
+from piste.metrics import METRICS
+from piste.render.evaluation import COLOURS
+from piste.runs.evaluate import Evaluation
+from piste.runs.summary import Difference, differences, interval
+from piste.theory.report import Table
+
+Paper = dict[str, tuple[float, ...]]  # a model's figures in the order of SHOWN, as far as they go
+
+
+def tabled(context: Context, metric: str, title: str, paper: Paper) -> Outcome:
+    """Ours beside the paper's, every model a row of each."""
+    found, settings = judge(context)
+    rows = []
+    for model, evaluation in found.items():
+        ours = [str(interval(evaluation.values(view, metric))) for view in evaluation.views]
+        rows.append((model, "ours", *ours))
+        theirs = [f"{value:g}" for value in paper[model]]
+        rows.append((model, "paper", *theirs, *["" for _ in SHOWN[len(theirs) :]]))
+    table = Table(title, ("model", "", *SHOWN), tuple(rows))
+    figure = _bars(found, metric, paper)
+    return Outcome((table,), {metric: figure}, settings, _findings(found, metric, paper))
+
+
+def _bars(found: dict[str, Evaluation], metric: str, paper: Paper) -> Figure:
+    figure = Figure(figsize=(8, 2.4 * len(found)), layout="constrained")
+    every = figure.subplots(len(found), 1, sharex=True, squeeze=False)[:, 0]
+    for axes, (model, evaluation) in zip(every, found.items(), strict=True):
+        for place, view in enumerate(evaluation.views):
+            ours = interval(evaluation.values(view, metric))
+            error = [[max(0.0, ours.mean - ours.low)], [max(0.0, ours.high - ours.mean)]]
+            axes.bar(place - 0.2, ours.mean, 0.38, color=COLOURS[0], yerr=error, ecolor="#333333")
+            if place < len(paper[model]):
+                axes.bar(place + 0.2, paper[model][place], 0.38, color="#c9c9c9")
+        axes.set_ylabel(f"{model}\n{metric}")
+        axes.set_xticks(range(len(SHOWN)), SHOWN)
+        axes.spines[["top", "right"]].set_visible(False)
+    every[0].set_title("blue: ours, with 95 % intervals; grey: the paper", fontsize=9, loc="left")
+    return figure
+
+
+def _findings(found: dict[str, Evaluation], metric: str, paper: Paper) -> tuple[str, ...]:
+    """Whether lin beats LIME and SHAP here as it does in the paper, and what piste's fit does."""
+    higher = METRICS[metric].higher_is_better
+    sentences = []
+    for model, evaluation in found.items():
+        pairs = {(d.one, d.other): d for d in differences(evaluation) if d.metric == metric}
+        for other in ("LIME", "SHAP"):
+            theirs = paper[model][2] - paper[model][SHOWN.index(other)]
+            sentences.append(
+                f"{model}: lin against {other}: {_said(pairs['SLALOM v:lin', other])};"
+                f" in the paper lin is {'better' if (theirs > 0) == higher else 'worse'} by"
+                f" {abs(theirs):.3f}."
+            )
+        sentences.append(f"{model}: {_said(pairs['SLALOM v:lin', 'piste'])} (piste's default fit).")
+    return tuple(sentences)
+
+
+def _said(pair: Difference) -> str:
+    text = str(pair).partition(": ")[2]
+    return text.replace("SLALOM v:", "")

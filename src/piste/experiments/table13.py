@@ -1,0 +1,163 @@
+"""Paper A, Table 13: human attention with BLOOM and Mamba.
+
+The paper explains BLOOM-7B and Mamba-2.8B. Small models of both architectures, trained here from
+nothing, show that the fit works on a decoder with ALiBi positions and on a state-space model,
+which has no attention at all; how well people agree with billions of weights they cannot show.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoTokenizer, BloomConfig, BloomForSequenceClassification, MambaConfig
+
+from piste.experiments.base import Context, Outcome
+from piste.experiments.mamba import MambaForSequenceClassification
+from piste.experiments.reviews import (
+    HELD,
+    Judging,
+    hat_reviews,
+    labelled,
+    minilm,
+    settings_of,
+)
+from piste.experiments.training import LABELS, Recipe, Size, accuracy, cached, key_of, train
+from piste.methods.slalom import Slalom
+from piste.models.protocol import Classifier
+from piste.runs.evaluate import Evaluation, evaluate
+from piste.runs.judging import View
+from piste.runs.summary import interval
+from piste.theory.report import Table
+
+PAPER = {"BLOOM": ("BLOOM-7B", (0.69, 0.71, 0.70)), "Mamba": ("Mamba-2.8B", (0.69, 0.32, 0.70))}
+SCORES = ("value", "importance", "lin")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How large, how long trained, on how many texts judged."""
+
+    size: Size
+    recipe: Recipe
+    reviews: int
+    judging: Judging
+
+
+SMALL = Settings(
+    Size(layers=2, width=192, heads=6),
+    Recipe(epochs=2, rate=1e-3, batch=16, longest=64),
+    3000,
+    Judging(texts=24, samples=1000),
+)
+FULL = Settings(
+    Size(layers=30, width=4096, heads=32),
+    Recipe(epochs=1, rate=2e-5, batch=4, longest=512),
+    9000,
+    Judging(texts=200, samples=5000, subset="100"),
+)
+
+
+def run(context: Context) -> Outcome:
+    """AUROC of value, importance and lin against the words that people marked."""
+    settings: Settings = context.pick(SMALL, FULL)
+    examples = hat_reviews(context, settings.judging)
+    found, facts = {}, {}
+    for name in PAPER:
+        classifier, facts[name] = classifier_of(name, context, settings)
+        context.say(f"explaining with {name}")
+        found[name] = evaluate(
+            examples,
+            classifier,
+            [View(f"slalom:{score}", Slalom(), score) for score in SCORES],
+            ["human-auroc"],
+            seed=context.seed,
+        )
+    told = settings_of(facts, settings.judging) | {"layers": settings.size.layers}
+    return Outcome((_table(found),), {}, told, _findings(found))
+
+
+def build(name: str, size: Size, vocabulary: int) -> Any:
+    """A fresh two-class model."""
+    if name == "BLOOM":
+        return BloomForSequenceClassification(
+            BloomConfig(
+                vocab_size=vocabulary,
+                hidden_size=size.width,
+                n_layer=size.layers,
+                n_head=size.heads,
+                pad_token_id=0,
+                id2label=LABELS,
+            )
+        )
+    return MambaForSequenceClassification(
+        MambaConfig(
+            vocab_size=vocabulary,
+            hidden_size=size.width,
+            num_hidden_layers=size.layers,
+            pad_token_id=0,
+            id2label=LABELS,
+        )
+    )
+
+
+def classifier_of(
+    name: str, context: Context, settings: Settings
+) -> tuple[Classifier, dict[str, Any]]:
+    """The trained model; from nothing, as there are no small checkpoints of either."""
+    recipe = replace(settings.recipe, seed=context.seed)
+
+    def make() -> tuple[Any, Any, dict[str, Any]]:
+        torch.manual_seed(context.seed)
+        tokenizer = _tokenizer(settings)
+        model = build(name, settings.size, len(tokenizer)).to(context.device or "cpu")
+        rows = labelled(context.examples("yelp", "train", settings.reviews))
+        context.say(f"training {name}")
+        train(model, tokenizer, *rows, recipe, context.say)
+        held = labelled(context.examples("yelp", "test", HELD))
+        right = accuracy(model, tokenizer, *held, recipe.longest)
+        return model, tokenizer, {"accuracy": right, "held": HELD, "start": "random weights"}
+
+    key = key_of(f"{name.lower()}-yelp", settings.size, recipe, reviews=settings.reviews)
+    return cached(context.cache, key, make, _read(name))
+
+
+def _read(name: str) -> Any:
+    kinds = {"BLOOM": BloomForSequenceClassification, "Mamba": MambaForSequenceClassification}
+    return kinds[name].from_pretrained
+
+
+def _tokenizer(settings: Settings) -> Any:
+    """Word pieces without special tokens: decoders read from left to right."""
+    from tokenizers.processors import TemplateProcessing
+
+    folder = minilm()
+    source: Path | str = folder if folder is not None else "bert-base-uncased"
+    tokenizer = AutoTokenizer.from_pretrained(source)
+    tokenizer.backend_tokenizer.post_processor = TemplateProcessing(single="$A", special_tokens=[])
+    tokenizer.model_max_length = settings.size.longest
+    return tokenizer
+
+
+def _table(found: dict[str, Evaluation]) -> Table:
+    rows = []
+    for name, evaluation in found.items():
+        large, theirs = PAPER[name]
+        ours = [str(interval(evaluation.values(view, "human-auroc"))) for view in evaluation.views]
+        rows += [(name, *ours), (f"{large}, paper", *(f"{value:g}" for value in theirs))]
+    return Table("Human-attention AUROC, Yelp-HAT", ("model", "v", "s", "lin"), tuple(rows))
+
+
+def _findings(found: dict[str, Evaluation]) -> tuple[str, ...]:
+    sentences = []
+    for name, evaluation in found.items():
+        v, s, lin = (interval(evaluation.values(view, "human-auroc")) for view in evaluation.views)
+        chance = [n for n, i in zip("vsl", (v, s, lin), strict=True) if i.low <= 0.5 <= i.high]
+        told = ", ".join({"v": "v", "s": "s", "l": "lin"}[n] for n in chance) or "none"
+        sentences.append(
+            f"{name}: v {v.mean:.2f}, s {s.mean:.2f}, lin {lin.mean:.2f};"
+            f" not told from chance (0.5): {told}."
+        )
+    return tuple(sentences)

@@ -1,0 +1,132 @@
+"""Paper A, Table 2a: do the scores order the words as Naive Bayes does?"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from piste.data import Example
+from piste.experiments.base import Context, Outcome
+from piste.experiments.reviews import review_models, trained_facts
+from piste.methods.slalom import Slalom
+from piste.render.evaluation import COLOURS
+from piste.runs.evaluate import Evaluation, evaluate
+from piste.runs.judging import View
+from piste.runs.summary import interval
+from piste.theory.report import Table
+
+PAPER = {"DistilBERT": (0.69, 0.32, 0.70), "BERT": (0.75, 0.43, 0.77), "GPT-2": (0.70, 0.40, 0.70)}
+SCORES = ("value", "importance", "lin")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How many reviews are explained and counted, and with how many samples."""
+
+    texts: int
+    counted: int  # reviews of the Naive Bayes reference
+    words: int  # of an explained review, at most; the rest is cut
+    samples: int
+
+
+SMALL = Settings(texts=12, counted=4000, words=100, samples=1000)
+FULL = Settings(texts=200, counted=25_000, words=400, samples=5000)
+
+
+def run(context: Context) -> Outcome:
+    """Spearman's correlation by text, means; importances against the size of the reference."""
+    settings: Settings = context.pick(SMALL, FULL)
+    examples = cut(context.examples("imdb", "test", settings.texts), settings.words)
+    found, facts = {}, {}
+    for name, (classifier, fact) in review_models(context, "imdb").items():
+        facts[name] = fact
+        context.say(f"explaining with {name}")
+        found[name] = evaluate(
+            examples,
+            classifier,
+            views(settings.samples),
+            ["naive-bayes"],
+            train=_reference(context, settings),
+            unit="token",
+            seed=context.seed,
+        )
+    return Outcome(
+        (_table(found),),
+        {"naive-bayes": _figure(found)},
+        dataclasses.asdict(settings) | {"unit": "token", "accuracy": trained_facts(facts)},
+        _findings(found),
+    )
+
+
+def cut(examples: list[Example], words: int) -> list[Example]:
+    """The first words of each text: a model of few positions reads no more."""
+    return [dataclasses.replace(e, text=" ".join(e.text.split()[:words])) for e in examples]
+
+
+def views(samples: int) -> list[View]:
+    """The paper's SLALOM, by value, importance and lin."""
+    paper = dataclasses.replace(Slalom.paper("eff"), samples=samples)
+    return [View(f"slalom:{score}", paper, score) for score in SCORES]
+
+
+def _reference(context: Context, settings: Settings) -> Path:
+    """The counted reviews as a file, which `evaluate` reads."""
+    import json
+
+    path = context.cache / f"naive-bayes-imdb-{settings.counted}.jsonl"
+    if not path.exists():
+        from piste.files import write_atomic
+
+        rows = context.examples("imdb", "train", settings.counted)
+        lines = [json.dumps({"text": row.text, "label": row.label}) for row in rows]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(path, "\n".join(lines) + "\n")
+    return path
+
+
+def _table(found: dict[str, Evaluation]) -> Table:
+    rows = []
+    for model, evaluation in found.items():
+        ours = [str(interval(evaluation.values(view, "naive-bayes"))) for view in evaluation.views]
+        rows.append((model, *(f"{a} ({b:g})" for a, b in zip(ours, PAPER[model], strict=True))))
+    title = "Spearman with Naive Bayes, IMDB: ours (the paper's)"
+    return Table(title, ("model", "v", "s", "lin"), tuple(rows))
+
+
+def _figure(found: dict[str, Evaluation]) -> Figure:
+    figure = Figure(figsize=(6.5, 3.4), layout="constrained")
+    axes = figure.subplots()
+    for index, (model, evaluation) in enumerate(found.items()):
+        for place, view in enumerate(evaluation.views):
+            ours = interval(evaluation.values(view, "naive-bayes"))
+            at = place + 0.26 * (index - 1)
+            error = [[max(0.0, ours.mean - ours.low)], [max(0.0, ours.high - ours.mean)]]
+            label = model if place == 0 else None
+            axes.bar(at, ours.mean, 0.24, color=COLOURS[index], yerr=error, label=label)
+            axes.plot(at, PAPER[model][place], "_", color="black", markersize=14)
+    axes.set_xticks(range(3), SCORES)
+    axes.set_ylabel("Spearman's correlation")
+    axes.set_title("bars: ours, with 95 % intervals; black: the paper", fontsize=9, loc="left")
+    axes.legend(frameon=False, fontsize=8)
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def _findings(found: dict[str, Evaluation]) -> tuple[str, ...]:
+    sentences = []
+    for model, evaluation in found.items():
+        value, importance, lin = (
+            interval(evaluation.values(view, "naive-bayes")).mean for view in evaluation.views
+        )
+        order = "as in the paper" if importance < min(value, lin) else "unlike the paper"
+        sentences.append(
+            f"{model}: values and lin order words like Naive Bayes ({value:.2f}, {lin:.2f}),"
+            f" importances less so ({importance:.2f}), {order}."
+            if importance < min(value, lin)
+            else f"{model}: importances ({importance:.2f}) order words no worse than values"
+            f" ({value:.2f}) and lin ({lin:.2f}), {order}."
+        )
+    return tuple(sentences)
