@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from matplotlib.figure import Figure
 
 from piste.experiments.base import Context, Outcome
@@ -9,10 +11,11 @@ from piste.experiments.reviews import SHOWN, judge
 from piste.metrics import METRICS
 from piste.render.evaluation import COLOURS
 from piste.runs.evaluate import Evaluation
-from piste.runs.summary import Difference, differences, interval
+from piste.runs.summary import Difference, Interval, differences, interval
 from piste.theory.report import Table
 
-Paper = dict[str, tuple[float, ...]]  # a model's figures in the order of SHOWN, as far as they go
+SCORES = ("value", "importance", "lin")
+Paper = Mapping[str, tuple[float, ...]]  # a model's figures, as SHOWN
 
 
 def tabled(context: Context, metric: str, title: str, paper: Paper) -> Outcome:
@@ -35,8 +38,7 @@ def _bars(found: dict[str, Evaluation], metric: str, paper: Paper) -> Figure:
     for axes, (model, evaluation) in zip(every, found.items(), strict=True):
         for place, view in enumerate(evaluation.views):
             ours = interval(evaluation.values(view, metric))
-            error = [[max(0.0, ours.mean - ours.low)], [max(0.0, ours.high - ours.mean)]]
-            axes.bar(place - 0.2, ours.mean, 0.38, color=COLOURS[0], yerr=error, ecolor="#333333")
+            axes.bar(place - 0.2, ours.mean, 0.38, color=COLOURS[0], yerr=_reach(ours))
             if place < len(paper[model]):
                 axes.bar(place + 0.2, paper[model][place], 0.38, color="#c9c9c9")
         axes.set_ylabel(f"{model}\n{metric}")
@@ -44,6 +46,32 @@ def _bars(found: dict[str, Evaluation], metric: str, paper: Paper) -> Figure:
         axes.spines[["top", "right"]].set_visible(False)
     every[0].set_title("blue: ours, with 95 % intervals; grey: the paper", fontsize=9, loc="left")
     return figure
+
+
+def score_bars(found: dict[str, Evaluation], metric: str, paper: Paper, label: str) -> Figure:
+    """Value, importance and lin of each model, ours as bars and the paper's as marks."""
+    figure = Figure(figsize=(6.5, 3.4), layout="constrained")
+    axes = figure.subplots()
+    width = 0.8 / len(found)
+    for index, (model, evaluation) in enumerate(found.items()):
+        for place, view in enumerate(evaluation.views):
+            ours = interval(evaluation.values(view, metric))
+            at = place + width * (index - (len(found) - 1) / 2)
+            name = model if place == 0 else "_"  # matplotlib leaves such names out
+            bars = axes.bar(at, ours.mean, 0.92 * width, yerr=_reach(ours), color=COLOURS[index])
+            bars.set_label(name)
+            axes.plot(at, paper[model][place], "_", color="black", markersize=14)
+    axes.set_xticks(range(len(SCORES)), SCORES)
+    axes.set_ylabel(label)
+    axes.set_title("bars: ours, with 95 % intervals; black: the paper", fontsize=9, loc="left")
+    axes.legend(frameon=False, fontsize=8)
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def _reach(ours: Interval) -> list[list[float]]:
+    """How far the interval reaches down and up from the mean, as matplotlib wants it."""
+    return [[max(0.0, ours.mean - ours.low)], [max(0.0, ours.high - ours.mean)]]
 
 
 def _findings(found: dict[str, Evaluation], metric: str, paper: Paper) -> tuple[str, ...]:

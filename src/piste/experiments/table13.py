@@ -16,6 +16,7 @@ from transformers import AutoTokenizer, BloomConfig, BloomForSequenceClassificat
 
 from piste.experiments.base import Context, Outcome
 from piste.experiments.mamba import MambaForSequenceClassification
+from piste.experiments.review_tables import SCORES, score_bars
 from piste.experiments.reviews import (
     HELD,
     Judging,
@@ -32,8 +33,8 @@ from piste.runs.judging import View
 from piste.runs.summary import interval
 from piste.theory.report import Table
 
-PAPER = {"BLOOM": ("BLOOM-7B", (0.69, 0.71, 0.70)), "Mamba": ("Mamba-2.8B", (0.69, 0.32, 0.70))}
-SCORES = ("value", "importance", "lin")
+PAPER = {"BLOOM": (0.69, 0.71, 0.70), "Mamba": (0.69, 0.32, 0.70)}
+LARGE = {"BLOOM": "BLOOM-7B", "Mamba": "Mamba-2.8B"}
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,8 @@ def run(context: Context) -> Outcome:
             seed=context.seed,
         )
     told = settings_of(facts, settings.judging) | {"layers": settings.size.layers}
-    return Outcome((_table(found),), {}, told, _findings(found))
+    bars = score_bars(found, "human-auroc", PAPER, "AUROC")
+    return Outcome((_table(found),), {"human-attention": bars}, told, _findings(found))
 
 
 def build(name: str, size: Size, vocabulary: int) -> Any:
@@ -144,9 +146,8 @@ def _tokenizer(settings: Settings) -> Any:
 def _table(found: dict[str, Evaluation]) -> Table:
     rows = []
     for name, evaluation in found.items():
-        large, theirs = PAPER[name]
         ours = [str(interval(evaluation.values(view, "human-auroc"))) for view in evaluation.views]
-        rows += [(name, *ours), (f"{large}, paper", *(f"{value:g}" for value in theirs))]
+        rows += [(name, *ours), (f"{LARGE[name]}, paper", *(f"{value:g}" for value in PAPER[name]))]
     return Table("Human-attention AUROC, Yelp-HAT", ("model", "v", "s", "lin"), tuple(rows))
 
 

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from matplotlib.figure import Figure
-
 from piste.data import Example
 from piste.experiments.base import Context, Outcome
+from piste.experiments.review_tables import SCORES, score_bars
 from piste.experiments.reviews import review_models, trained_facts
+from piste.files import write_atomic
 from piste.methods.slalom import Slalom
-from piste.render.evaluation import COLOURS
 from piste.runs.evaluate import Evaluation, evaluate
 from piste.runs.judging import View
 from piste.runs.summary import interval
 from piste.theory.report import Table
 
 PAPER = {"DistilBERT": (0.69, 0.32, 0.70), "BERT": (0.75, 0.43, 0.77), "GPT-2": (0.70, 0.40, 0.70)}
-SCORES = ("value", "importance", "lin")
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ def run(context: Context) -> Outcome:
         )
     return Outcome(
         (_table(found),),
-        {"naive-bayes": _figure(found)},
+        {"naive-bayes": score_bars(found, "naive-bayes", PAPER, "Spearman's correlation")},
         dataclasses.asdict(settings) | {"unit": "token", "accuracy": trained_facts(facts)},
         _findings(found),
     )
@@ -74,12 +73,8 @@ def views(samples: int) -> list[View]:
 
 def _reference(context: Context, settings: Settings) -> Path:
     """The counted reviews as a file, which `evaluate` reads."""
-    import json
-
     path = context.cache / f"naive-bayes-imdb-{settings.counted}.jsonl"
     if not path.exists():
-        from piste.files import write_atomic
-
         rows = context.examples("imdb", "train", settings.counted)
         lines = [json.dumps({"text": row.text, "label": row.label}) for row in rows]
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -94,25 +89,6 @@ def _table(found: dict[str, Evaluation]) -> Table:
         rows.append((model, *(f"{a} ({b:g})" for a, b in zip(ours, PAPER[model], strict=True))))
     title = "Spearman with Naive Bayes, IMDB: ours (the paper's)"
     return Table(title, ("model", "v", "s", "lin"), tuple(rows))
-
-
-def _figure(found: dict[str, Evaluation]) -> Figure:
-    figure = Figure(figsize=(6.5, 3.4), layout="constrained")
-    axes = figure.subplots()
-    for index, (model, evaluation) in enumerate(found.items()):
-        for place, view in enumerate(evaluation.views):
-            ours = interval(evaluation.values(view, "naive-bayes"))
-            at = place + 0.26 * (index - 1)
-            error = [[max(0.0, ours.mean - ours.low)], [max(0.0, ours.high - ours.mean)]]
-            label = model if place == 0 else None
-            axes.bar(at, ours.mean, 0.24, color=COLOURS[index], yerr=error, label=label)
-            axes.plot(at, PAPER[model][place], "_", color="black", markersize=14)
-    axes.set_xticks(range(3), SCORES)
-    axes.set_ylabel("Spearman's correlation")
-    axes.set_title("bars: ours, with 95 % intervals; black: the paper", fontsize=9, loc="left")
-    axes.legend(frameon=False, fontsize=8)
-    axes.spines[["top", "right"]].set_visible(False)
-    return figure
 
 
 def _findings(found: dict[str, Evaluation]) -> tuple[str, ...]:
