@@ -44,9 +44,8 @@ class Fit:
         return self.model.attention(counts)[1]
 
     def scores(self, local: LocalEffects | None, rng: np.random.Generator) -> dict[str, FloatArray]:
-        """Every score of every player; removals as the whole text's length scales them."""
-        found = slalom_scores(self.model, self.players.groups, rng)
-        found["removal"] = found["removal"] * self._removal_scale(local)
+        """Every score of every player; those of the whole text as its length scales them."""
+        found = self._scaled(slalom_scores(self.model, self.players.groups, rng), local)
         if local is not None:
             found["removal"] = found["removal"] + local.effects
         return found
@@ -57,15 +56,19 @@ class Fit:
         """Standard errors of the scores; none where the fit has no posterior."""
         if self.posterior is None:
             return {}
-        found = score_errors(self.posterior, self.players.groups, rng, gamma)
-        found["removal"] = found["removal"] * self._removal_scale(local)
+        found = self._scaled(score_errors(self.posterior, self.players.groups, rng, gamma), local)
         if local is not None:
             found["removal"] = np.hypot(found["removal"], local.errors)
         return found
 
-    def _removal_scale(self, local: LocalEffects | None) -> float:
-        _, scale = self.lengths.at(self.players.whole.lengths)
-        return float(scale[0]) * (1.0 if local is None else local.scale)
+    def _scaled(
+        self, found: dict[str, FloatArray], local: LocalEffects | None
+    ) -> dict[str, FloatArray]:
+        """Removals and Shapley values happen to the whole text; the others are those of words."""
+        scale = float(self.lengths.at(self.players.whole.lengths)[1][0])
+        calibrated = scale * (1.0 if local is None else local.scale)
+        whole = {"removal": calibrated * found["removal"], "shapley": scale * found["shapley"]}
+        return found | whole
 
     def formula(self, local: LocalEffects | None) -> Formula:
         """The fit by itself, for predictions without the model."""
