@@ -84,7 +84,10 @@ def explain(
         frame_share=found.frame_share,
         stopped=found.stopped,
         formula=found.formula,
-        notes=encoding.notes + found.notes + _unused(tolerance, found.stopped, name),
+        notes=encoding.notes
+        + found.notes
+        + query.notes()
+        + _unused(tolerance, found.stopped, name),
     )
 
 

@@ -38,7 +38,7 @@ class Settings:
     draws: int = 100
 
 
-SMALL = Settings(Judging(texts=8, samples=500), draws=15)
+SMALL = Settings(Judging(texts=8, samples=300), draws=10)
 FULL = Settings(Judging(texts=100, samples=5000, subset="100"))
 
 

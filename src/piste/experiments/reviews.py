@@ -186,7 +186,7 @@ class Judging:
     subset: str = "50"  # words of the Yelp-HAT reviews
 
 
-SMALL_JUDGING = Judging(texts=16, samples=500)
+SMALL_JUDGING = Judging(texts=12, samples=300)
 PAPER_JUDGING = Judging(texts=200, samples=5000, subset="100")
 
 

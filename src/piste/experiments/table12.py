@@ -28,7 +28,7 @@ class Settings:
     samples: tuple[int, ...]
 
 
-SMALL = Settings(Judging(texts=12, samples=500), (500, 1000, 2000, 5000))
+SMALL = Settings(Judging(texts=10, samples=300), (500, 1000, 2000, 5000))
 FULL = Settings(Judging(texts=200, samples=2000, subset="100"), (500, 1000, 2000, 5000, 10_000))
 
 

@@ -29,7 +29,7 @@ from transformers import (
 )
 
 from piste.errors import choices
-from piste.models.huggingface import HuggingFaceClassifier
+from piste.models.huggingface import HuggingFaceClassifier, quiet
 from piste.models.loading import load
 
 LABELS = {0: "negative", 1: "positive"}
@@ -180,16 +180,18 @@ def cached(
         model, tokenizer, facts = make()
         cache.mkdir(parents=True, exist_ok=True)
         fresh = Path(tempfile.mkdtemp(dir=cache))
-        model.save_pretrained(fresh)
-        tokenizer.save_pretrained(fresh)
+        with quiet():
+            model.save_pretrained(fresh)
+            tokenizer.save_pretrained(fresh)
         (fresh / "facts.json").write_text(json.dumps({"key": key, **facts}, default=str))
         try:
             os.replace(fresh, folder)
         except OSError:  # somebody else has made it meanwhile
             shutil.rmtree(fresh)
     facts = json.loads((folder / "facts.json").read_text())
-    model = read(folder)
-    tokenizer = AutoTokenizer.from_pretrained(folder)
+    with quiet():
+        model = read(folder)
+        tokenizer = AutoTokenizer.from_pretrained(folder)
     classifier = load(model, tokenizer, backend="torch")
     return classifier, facts  # type: ignore[return-value]  # the backend was named
 

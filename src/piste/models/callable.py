@@ -47,6 +47,7 @@ class FunctionClassifier:
     # (without blanks at its ends).
     pieces: Vocabulary = field(default_factory=Vocabulary)
     words: Vocabulary = field(default_factory=Vocabulary)
+    remarks: Callable[[], tuple[str, ...]] | None = None  # on the answers so far
 
     def __repr__(self) -> str:
         return f"<{self.name}: {', '.join(self.labels or ['labels not known yet'])}; function>"
@@ -78,6 +79,9 @@ class FunctionClassifier:
                 "Return the same number of outputs for every text.",
             )
         return logits
+
+    def notes(self) -> tuple[str, ...]:
+        return () if self.remarks is None else self.remarks()
 
     def show(self, ids: IntArray) -> str:
         text = ""

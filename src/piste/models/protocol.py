@@ -46,6 +46,13 @@ class Classifier(Protocol):
 
 
 @runtime_checkable
+class WithNotes(Protocol):
+    """A classifier that has something to say of the answers it gave."""
+
+    def notes(self) -> tuple[str, ...]: ...
+
+
+@runtime_checkable
 class WithTokens(Protocol):
     """A classifier whose tokens can be replaced in place."""
 

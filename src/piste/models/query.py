@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 
 from piste.errors import OutputError, SettingError
 from piste.explanation import FloatArray
-from piste.models.protocol import Classifier, WithAttention, WithGradients, WithTokens
+from piste.models.protocol import (
+    Classifier,
+    WithAttention,
+    WithGradients,
+    WithNotes,
+    WithTokens,
+)
 from piste.ragged import IntArray, Ragged
 from piste.text.encoding import Frame
 
@@ -59,6 +65,10 @@ class Query:
                 answers.append((where, self._ask_unique(framed)))
         order = np.argsort(np.concatenate([where for where, _ in answers]))
         return np.concatenate([logits for _, logits in answers])[order]
+
+    def notes(self) -> tuple[str, ...]:
+        """What the classifier has to say of its answers."""
+        return self.classifier.notes() if isinstance(self.classifier, WithNotes) else ()
 
     def sequence(self, row: Ragged) -> IntArray:
         """One row of token ids as the model reads it, frame included [1, tokens]."""

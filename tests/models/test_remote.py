@@ -1,0 +1,226 @@
+"""An endpoint on loopback that speaks the API, well and badly."""
+
+import json
+import math
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import numpy as np
+import pytest
+
+import piste
+from piste.errors import FileError, OutputError, SettingError
+from piste.models import remote
+from piste.models.remote import label_scores, top_tokens
+
+LABELS = ("positive", "negative")
+PROMPT = "Is this review positive or negative?\n{text}\nAnswer:"
+
+
+def margin(text: str) -> float:
+    words = text.lower().replace(".", "").split()
+    return 2.0 * words.count("superb") - 1.5 * words.count("dull")
+
+
+class Server(ThreadingHTTPServer):
+    """Answers by `margin`; `faults` are used up first, one a request."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.faults: list[str] = []
+        self.seen: list[dict] = []
+        self.keys: set[str | None] = set()
+        self.busy = self.most_busy = 0
+        self.lock = threading.Lock()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+
+class Handler(BaseHTTPRequestHandler):
+    def log_message(self, *_: object) -> None: ...
+
+    def do_POST(self) -> None:
+        server: Server = self.server  # type: ignore[assignment]
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        with server.lock:
+            server.seen.append(body)
+            server.keys.add(self.headers.get("Authorization"))
+            fault = server.faults.pop(0) if server.faults else ""
+            server.busy += 1
+            server.most_busy = max(server.most_busy, server.busy)
+        try:
+            self.answer(body, fault)
+        finally:
+            with server.lock:
+                server.busy -= 1
+
+    def answer(self, body: dict, fault: str) -> None:
+        if fault == "cut":
+            self.close_connection = True
+            return  # not a byte of an answer
+        if fault == "slow":
+            time.sleep(1.0)
+        if fault.isdigit():
+            self.send_response(int(fault))
+            self.send_header("Retry-After", "0")
+            self.end_headers()
+            self.wfile.write(b'{"error": "no"}')
+            return
+        data = b"{not json" if fault == "malformed" else json.dumps(self.told(body)).encode()
+        if fault == "empty":
+            data = b'{"choices": []}'
+        try:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+        except OSError:  # the client has given up
+            pass
+
+    def told(self, body: dict) -> dict:
+        asked = body["prompt"] if "prompt" in body else body["messages"][0]["content"]
+        logit = margin(asked.split("\n")[1])
+        share = 0.9 / (1 + math.exp(-logit))
+        tokens = {
+            " Pos": math.log(share),
+            " negative": math.log(0.9 - share),
+            "the": math.log(0.05),
+        }
+        if "prompt" in body:
+            return {"choices": [{"logprobs": {"top_logprobs": [tokens]}}]}
+        entries = [{"token": token, "logprob": value} for token, value in tokens.items()]
+        return {"choices": [{"logprobs": {"content": [{"top_logprobs": entries}]}}]}
+
+
+@pytest.fixture
+def server(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setattr(remote, "_pause", lambda attempt: 0.01)
+    running = Server()
+    thread = threading.Thread(target=running.serve_forever, daemon=True)
+    thread.start()
+    yield running
+    running.shutdown()
+    running.server_close()
+
+
+@pytest.fixture
+def connect(server, tmp_path):
+    def connected(**options):
+        settings = {"cache": tmp_path / "answers.sqlite"} | options
+        return piste.from_endpoint(server.url, LABELS, PROMPT, **settings)
+
+    return connected
+
+
+@pytest.mark.parametrize("api", ["chat", "completions"])
+def test_a_remote_model_is_explained(connect, server, api):
+    text = "A superb film with a dull end."
+    found = piste.explain(text, connect(api=api), "occlusion", target="positive")
+    scores = {p.text: s for p, s in zip(found.players, found.scores["removal"], strict=True)}
+    assert scores["superb"] == pytest.approx(2.0, abs=1e-6)
+    assert scores["dull"] == pytest.approx(-1.5, abs=1e-6)
+    assert found.backend == f"{api} endpoint"
+    assert server.most_busy > 1  # questions go side by side
+
+
+def test_nothing_is_paid_twice_even_by_another_process(connect, server):
+    first = piste.explain("A superb film.", connect(), "occlusion")
+    asked = len(server.seen)
+    again = piste.explain("A superb film.", connect(), "occlusion")
+    assert len(server.seen) == asked
+    assert np.array_equal(first.scores["removal"], again.scores["removal"])
+    other = piste.from_endpoint(server.url, LABELS, "Other: {text}\n{text}", cache=None)
+    assert other.function.cache is not None
+
+
+@pytest.mark.parametrize("fault", ["429", "500", "503", "cut", "malformed", "empty"])
+def test_faults_that_pass_are_waited_out(connect, server, fault):
+    server.faults = [fault] * 3
+    found = piste.explain("A superb film.", connect(), "occlusion", target="positive")
+    assert found.scores["removal"].max() == pytest.approx(2.0, abs=1e-6)
+
+
+def test_a_slow_answer_is_asked_again(connect, server):
+    server.faults = ["slow"]
+    classifier = connect(timeout=0.3)
+    assert piste.explain("superb", classifier, "occlusion").target.label == "positive"
+
+
+def test_an_endpoint_that_stays_down_is_an_error_and_keeps_what_it_said(connect, server):
+    classifier = connect(retries=1, concurrency=1)
+    piste.explain("superb film", classifier, "occlusion")
+    kept = len(server.seen)
+    server.faults = ["500"] * 50
+    with pytest.raises(OutputError, match=r"status 500 \(2 tries\)"):
+        piste.explain("superb film now", classifier, "occlusion")
+    server.faults = []
+    piste.explain("superb film", classifier, "occlusion")
+    assert len(server.seen) <= kept + 50
+
+
+def test_a_refusal_is_said_at_once_and_the_key_is_never_shown(connect, server, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "secret-key-123")
+    server.faults = ["401"]
+    classifier = connect(concurrency=1)
+    with pytest.raises(OutputError, match="Set OPENAI_API_KEY") as caught:
+        piste.explain("superb", classifier, "occlusion")
+    assert "secret" not in str(caught.value)
+    found = piste.explain("superb", classifier, "occlusion")
+    assert server.keys == {"Bearer secret-key-123"}
+    assert "secret" not in found.to_json() + repr(classifier)
+    assert b"secret" not in classifier.function.cache.path.read_bytes()
+
+
+def test_the_rate_is_kept(connect, server):
+    classifier = connect(rate=50.0)
+    started = time.monotonic()
+    classifier.function([f"superb {n}" for n in range(10)])
+    assert time.monotonic() - started >= 9 / 50
+
+
+def test_label_words_by_hand():
+    tokens = {" Pos": math.log(0.5), "positive": math.log(0.2), "neg": math.log(0.1), "x": -5.0}
+    scores, missing = label_scores(tokens, LABELS)
+    assert scores == pytest.approx([math.log(0.7), math.log(0.1)])
+    assert missing == 0
+    scores, missing = label_scores({"pos": math.log(0.6), "x": math.log(0.3)}, LABELS)
+    assert missing == 1
+    assert scores[1] == pytest.approx(math.log(0.1))  # what the listed tokens leave
+    _, missing = label_scores({"p": math.log(0.9)}, ("plus", "positive"))
+    assert missing == 2
+
+
+def test_missing_labels_are_said(connect, server, monkeypatch):
+    content = [{"top_logprobs": [{"token": "pos", "logprob": -1}]}]
+    answer = {"choices": [{"logprobs": {"content": content}}]}
+    monkeypatch.setattr(Handler, "told", lambda self, body: answer)
+    found = piste.explain("a film", connect(), "occlusion")
+    assert "a label was not among the 20 likeliest" in " ".join(found.notes)
+
+
+@pytest.mark.parametrize("answer", [None, [], {"choices": [{}]}, {"choices": [{"logprobs": None}]}])
+def test_answers_of_another_form_may_pass(answer):
+    with pytest.raises(remote._Passing):
+        top_tokens(answer, "chat")
+
+
+@pytest.mark.parametrize(
+    "change", [{"url": "ftp://x"}, {"labels": ("a",)}, {"labels": ("a", "A ")}, {"api": "soap"},
+               {"prompt": "no place"}],
+)  # fmt: skip
+def test_settings_that_cannot_work(change):
+    settings = {"url": "http://127.0.0.1:1/v1", "labels": LABELS, "prompt": PROMPT} | change
+    with pytest.raises(SettingError):
+        piste.from_endpoint(**settings)
+
+
+def test_a_cache_that_cannot_be(server, tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(FileError, match="Choose another file"):
+        piste.from_endpoint(server.url, LABELS, PROMPT, cache=tmp_path / "file" / "answers")
