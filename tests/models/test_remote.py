@@ -224,3 +224,21 @@ def test_a_cache_that_cannot_be(server, tmp_path):
     (tmp_path / "file").write_text("x")
     with pytest.raises(FileError, match="Choose another file"):
         piste.from_endpoint(server.url, LABELS, PROMPT, cache=tmp_path / "file" / "answers")
+
+
+def test_the_command_line_asks_an_endpoint(server, tmp_path, monkeypatch):
+    import os
+    import subprocess
+    import sys
+
+    (tmp_path / "prompt.txt").write_text(PROMPT)
+    command = [sys.executable, "-m", "piste", "explain", "A superb film.", "--method", "occlusion"]
+    environment = os.environ | {"PISTE_CACHE": str(tmp_path), "COLUMNS": "100"}
+    remote = ["--endpoint", server.url, "--labels", "positive,negative"]
+    asked = [*command, *remote, "--prompt", str(tmp_path / "prompt.txt")]
+    found = subprocess.run(asked, capture_output=True, env=environment, check=False)
+    assert found.returncode == 0, found.stderr
+    assert "+2.00" in found.stdout.decode()
+    lacking = subprocess.run([*command, *remote], capture_output=True, env=environment, check=False)
+    assert b"--prompt FILE" in lacking.stderr
+    assert lacking.returncode == 2

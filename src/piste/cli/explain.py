@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from piste.cli.common import check_names, check_paths, read, write
+from piste.cli.common import check_names, check_paths, listed, read, write
 from piste.errors import SettingError, choices
 
 if TYPE_CHECKING:
     from piste.methods.base import Method
+    from piste.models.protocol import Classifier
 
 
 def explain(
@@ -49,6 +50,20 @@ def explain(
         Path | None, typer.Option(help="Draw it to a .png, .svg or .pdf file.")
     ] = None,
     device: Annotated[str | None, typer.Option(help="cpu, cuda, mps; without it, the CPU.")] = None,
+    endpoint: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Ask an OpenAI-compatible API with log-probabilities; --model names its model.",
+        ),
+    ] = None,
+    labels: Annotated[
+        str | None, typer.Option(metavar="A,B,...", help="With --endpoint: the label words.")
+    ] = None,
+    prompt: Annotated[
+        Path | None, typer.Option(help="With --endpoint: a file with the question, {text} in it.")
+    ] = None,
+    api: Annotated[str, typer.Option(help="With --endpoint: chat or completions.")] = "chat",
 ) -> None:
     """Explain why the model classifies TEXT as it does."""
     from rich.console import Console
@@ -62,8 +77,11 @@ def explain(
     chosen = _chosen(method, focus)
     check_names(unit, repeats, figure)
     console = Console(stderr=True)
-    with console.status(f"Loading {model} ..."):
-        classifier = piste.load(model, device=device)
+    if endpoint is None:
+        with console.status(f"Loading {model} ..."):
+            classifier: Classifier = piste.load(model, device=device)
+    else:
+        classifier = _remote(endpoint, labels, prompt, None if model == "demo" else model, api)
     with LateBar("Asking the model", console) as bar:
         found = piste.explain(
             wanted,
@@ -80,6 +98,19 @@ def explain(
     write(found, json, html, figure)
     if json != "-":
         show(found)
+
+
+def _remote(
+    url: str, labels: str | None, prompt: Path | None, model: str | None, api: str
+) -> "Classifier":
+    import piste
+
+    if labels is None or prompt is None:
+        raise SettingError(
+            "An endpoint needs label words and a prompt.",
+            "Give --labels positive,negative and --prompt FILE.",
+        )
+    return piste.from_endpoint(url, listed(labels), read(None, prompt, ""), model=model, api=api)
 
 
 def _chosen(method: str, focus: str | None) -> "str | Method":

@@ -206,8 +206,9 @@ def views(samples: int) -> list[View]:
         View("SLALOM v:value", paper, "value"),
         View("SLALOM v:importance", paper, "importance"),
         View("SLALOM v:lin", paper, "lin"),
-        View("LIME", Lime(samples=samples)),
-        View("SHAP", KernelShap(samples=samples)),
+        # Curves remove one occurrence at a time, so a repeated word ranks by its share of one.
+        View("LIME", Lime(samples=samples), "removal"),
+        View("SHAP", KernelShap(samples=samples), "removal"),
         View("IG", IntegratedGradients()),
         View("Grad", "gradients"),
         View("piste", Slalom()),

@@ -56,7 +56,7 @@ def views(settings: Settings) -> list[View]:
     """SHAP, the paper's SLALOM by samples (Gauss-Newton: the same loss, sooner), piste's own."""
     paper = dataclasses.replace(Slalom.paper("eff"), fit="gauss-newton")
     sampled = [View(str(n), dataclasses.replace(paper, samples=n)) for n in settings.samples]
-    return [View("SHAP", KernelShap(samples=settings.judging.samples)), *sampled,
+    return [View("SHAP", KernelShap(samples=settings.judging.samples), "removal"), *sampled,
             View("piste", Slalom())]  # fmt: skip
 
 

@@ -50,6 +50,10 @@ class View:
         find_method(method)
         return cls(given, method, score or None)
 
+    def told(self) -> dict[str, Any]:
+        """What shapes its figures."""
+        return {"score": self.score, **settings(find_method(self.method)[1])}
+
     def see(self, explanation: Explanation) -> Explanation:
         """The explanation, ranked by the score of this view."""
         if self.score is None:
@@ -89,7 +93,7 @@ class Plan:
             "columns": asdict(columns),
             "train": train,
             "model": self.classifier.name,
-            "views": {view.name: settings(find_method(view.method)[1]) for view in self.views},
+            "views": {view.name: view.told() for view in self.views},
             "metrics": list(self.metrics),
             "unit": self.unit,
             "repeats": self.repeats,

@@ -1,0 +1,244 @@
+"""Figure 9: SLALOM-Ana's closed form against sampled fits, as the context grows.
+
+The sampled fits see random sequences of up to as many words as the context; the closed form
+always asks single words and pairs. All are tried on sequences of exactly that many words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from piste.design import pairs, singles
+from piste.experiments.base import Context, Outcome
+from piste.experiments.synthetic import PAPER as PAPER_TRAINING
+from piste.experiments.synthetic import (
+    SMALL_SLALOM,
+    Known,
+    Language,
+    Training,
+    exactly,
+    known_slalom,
+    log_odds,
+    not_used,
+    slalom_language,
+    told,
+    transformers_of,
+    up_to,
+)
+from piste.experiments.table7_8 import NEWTON, SGD, parameter_errors, sampled_fits, squared
+from piste.explanation import FloatArray
+from piste.models.protocol import Classifier
+from piste.surrogates.analytic import choose_references, solve_pairs
+from piste.surrogates.sgd import SgdSettings
+from piste.surrogates.slalom import SlalomModel
+from piste.theory.report import Table
+
+ANA, FRUGAL = "Ana", "Gauss-Newton, Ana's budget"
+STYLES = {ANA: ("#D55E00", "o-"), SGD: ("#0072B2", "s-"), NEWTON: ("#009E73", "^--")}
+GROWS = 2.0  # times the error of the shortest context: more is growth
+ALIKE = 2.0  # times one another: less is alike
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Sizes of the experiment."""
+
+    training: Training
+    layers: tuple[int, ...]
+    known: Known = Known()
+    contexts: tuple[int, ...] = (2, 5, 10, 20, 30)  # words
+    sequences: int = 5000  # of a sampled fit
+    held_out: int = 1000  # of each context
+    draws: int = 10  # of the fits at Ana's budget, whose mean is told
+    sgd: SgdSettings = field(default_factory=SgdSettings)
+
+
+SMALL = Settings(SMALL_SLALOM, (2,))
+PAPER = Settings(PAPER_TRAINING, (1, 2, 6, 12))
+
+
+@dataclass(frozen=True)
+class Point:
+    """Mean squared errors of one fit at one context."""
+
+    logits: float  # against the classifier
+    true_logits: float  # against the known SLALOM
+    parameters: float  # against the known SLALOM: mean of values' and importances'
+
+
+Curves = dict[str, list[Point]]  # by fit: a point each context
+
+
+def run(context: Context) -> Outcome:
+    """Train, fit in every way, and draw."""
+    settings: Settings = context.pick(SMALL, PAPER)
+    settings = replace(settings, known=replace(settings.known, seed=context.seed))
+    language, truth = slalom_language(settings.known), known_slalom(settings.known)
+    found, doubtful = {}, {}
+    for model in transformers_of(context, language, settings.training, settings.layers):
+        context.say(f"fitting {model.name}")
+        ana, doubtful[model.name] = closed_form(model.classifier, language)
+        found[model.name] = measure(model.classifier, language, truth, ana, settings, context.seed)
+    return Outcome(
+        tables=(
+            table("logits", "log-odds against the model", found, settings.contexts),
+            table("true_logits", "log-odds against the true SLALOM", found, settings.contexts),
+            table("parameters", "parameters", found, settings.contexts),
+        ),
+        figures={"fig9": draw(found, settings.contexts)},
+        settings=told(settings) | {"sequences of Ana": 2 * settings.known.words - 1},
+        findings=(*findings(found, settings.contexts, doubtful), *not_used(context)),
+    )
+
+
+def closed_form(classifier: Classifier, language: Language) -> tuple[SlalomModel, int]:
+    """SLALOM-Ana over all words, and for how many words a pair's answer made no sense."""
+    count = len(language.words)
+    values = log_odds(classifier, language, singles(count))
+    references = choose_references(values)
+    others = np.flatnonzero(references.partner >= 0)
+    answers = values.copy()
+    rows = pairs(others.astype(np.int64), references.partner[others])
+    answers[others] = log_odds(classifier, language, rows)
+    model, doubtful = solve_pairs(values, references, answers)
+    return model, len(doubtful)
+
+
+def measure(
+    classifier: Classifier,
+    language: Language,
+    truth: SlalomModel,
+    ana: SlalomModel,
+    settings: Settings,
+    seed: int,
+) -> Curves:
+    """The errors of every fit to one classifier at each context."""
+    curves: Curves = {name: [] for name in (ANA, SGD, NEWTON, FRUGAL)}
+    for words in settings.contexts:
+        rng = np.random.default_rng([seed, words])
+        trial = _Trial(classifier, language, truth, words, settings.held_out, rng)
+        curves[ANA].append(trial.point(ana))
+        rows = language.rows(rng, settings.sequences, up_to(words))
+        counts, answers = language.counts(rows), log_odds(classifier, language, rows)
+        fits = sampled_fits(settings.sgd, frame=False)
+        for name, fit in fits.items():
+            curves[name].append(trial.point(fit(counts, answers, seed)))
+        few = 2 * len(language.words) - 1
+        starts = range(0, min(settings.draws * few, len(answers) - few + 1), few)
+        frugal = [
+            fits[NEWTON](counts[at : at + few], answers[at : at + few], seed) for at in starts
+        ]
+        curves[FRUGAL].append(_mean([trial.point(model) for model in frugal]))
+    return curves
+
+
+class _Trial:
+    """Held-out sequences of one context, with the model's answers and the true ones."""
+
+    def __init__(
+        self,
+        classifier: Classifier,
+        language: Language,
+        truth: SlalomModel,
+        words: int,
+        held_out: int,
+        rng: np.random.Generator,
+    ) -> None:
+        rows = language.rows(rng, held_out, exactly(words))
+        self.counts, self.truth = language.counts(rows), truth
+        self.answers, self.true = log_odds(classifier, language, rows), language.truth(rows)
+
+    def point(self, model: SlalomModel) -> Point:
+        guess = model.predict(self.counts)[:, 0]
+        parameters = float(np.mean(parameter_errors(model, self.truth)))
+        return Point(squared(guess, self.answers), squared(guess, self.true), parameters)
+
+
+def _mean(points: Sequence[Point]) -> Point:
+    columns = [[p.logits, p.true_logits, p.parameters] for p in points]
+    return Point(*(float(number) for number in np.mean(columns, axis=0)))
+
+
+def curve(points: Sequence[Point], error: str) -> FloatArray:
+    """One error of a fit at each context [contexts]."""
+    return np.array([getattr(point, error) for point in points])
+
+
+def table(error: str, what: str, found: Mapping[str, Curves], contexts: Sequence[int]) -> Table:
+    """A row each model and fit, a column each context."""
+    rows = [
+        (name, fit, *(f"{number:.3f}" for number in curve(points, error)))
+        for name, curves in found.items()
+        for fit, points in curves.items()
+    ]
+    columns = ("model", "fit", *(f"{words} words" for words in contexts))
+    return Table(f"Mean squared error of {what}, by context", columns, tuple(rows))
+
+
+def findings(
+    found: Mapping[str, Curves], contexts: Sequence[int], doubtful: Mapping[str, int]
+) -> tuple[str, ...]:
+    """Parameters alike or not, log-odds growing or flat, beside what the paper shows."""
+    grows = {fit: _growing(found, fit) for fit in (ANA, SGD, NEWTON)}
+    share = ", ".join(f"{fit} {number:.1f}" for fit, number in _growths(found).items())
+    alike = sum(_are_alike(curves) for curves in found.values())
+    unclear = {name: number for name, number in doubtful.items() if number}
+    said = [
+        f"Parameters: Ana's error and SGD's are alike (within a factor of {ALIKE:g}, mean over"
+        f" contexts) for {alike} of {len(found)} models; in the paper they are alike.",
+        f"Log-odds: from {contexts[0]} to {contexts[-1]} words the error grows (by more than"
+        f" {GROWS:g} times) for {grows[ANA]} of {len(found)} models with Ana, {grows[SGD]} with SGD,"
+        f" {grows[NEWTON]} with Gauss-Newton. In the paper Ana's grows and SGD's stays flat.",
+        f"Ratio of the error at {contexts[-1]} words to that at {contexts[0]}, typical model:"
+        f" {share}. At {contexts[-1]} words Ana's error is {_against(found):.1f} times SGD's.",
+    ]
+    if unclear:
+        listed = "; ".join(f"{name} {number}" for name, number in unclear.items())
+        said.append(f"Words whose pair answered outside the range of its parts: {listed}.")
+    return tuple(said)
+
+
+def _growing(found: Mapping[str, Curves], fit: str) -> int:
+    curves = [curve(curves[fit], "logits") for curves in found.values()]
+    return sum(bool(numbers[-1] > GROWS * numbers[0]) for numbers in curves)
+
+
+def _growths(found: Mapping[str, Curves]) -> dict[str, float]:
+    """The median over models of the last error over the first."""
+    ends = {fit: [curve(c[fit], "logits")[[0, -1]] for c in found.values()] for fit in STYLES}
+    return {fit: float(np.median([last / first for first, last in e])) for fit, e in ends.items()}
+
+
+def _against(found: Mapping[str, Curves]) -> float:
+    """Ana's error over SGD's at the longest context, the median over models."""
+    return float(np.median([c[ANA][-1].logits / c[SGD][-1].logits for c in found.values()]))
+
+
+def _are_alike(curves: Curves) -> bool:
+    ana, sgd = (float(curve(curves[fit], "parameters").mean()) for fit in (ANA, SGD))
+    return max(ana, sgd) <= ALIKE * min(ana, sgd)
+
+
+def draw(found: Mapping[str, Curves], contexts: Sequence[int]) -> Figure:
+    """Parameters above, log-odds below; a column each model."""
+    figure = Figure(figsize=(3.2 * len(found), 5.4), layout="constrained")
+    panels = np.atleast_2d(figure.subplots(2, len(found), sharex=True, sharey="row"))
+    panels = panels.reshape(2, len(found))
+    whats = (("parameters", "of parameters"), ("logits", "of log-odds"))
+    for place, (name, curves) in enumerate(found.items()):
+        panels[0, place].set_title(name, fontsize=10)
+        panels[1, place].set_xlabel("context (words)")
+        for axes, (error, _) in zip(panels[:, place], whats, strict=True):
+            for fit, (colour, style) in STYLES.items():
+                numbers = curve(curves[fit], error)
+                axes.plot(contexts, numbers, style, color=colour, label=fit, ms=4)
+            axes.set_yscale("log")
+            axes.spines[["top", "right"]].set_visible(False)
+    for axes, (_, what) in zip(panels[:, 0], whats, strict=True):
+        axes.set_ylabel(f"mean squared error\n{what}")
+    panels[0, 0].legend(frameon=False, fontsize=8)
+    return figure

@@ -1,0 +1,343 @@
+"""Paper B: runs of LIME on one review, and the closed forms that they should scatter around."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+from scipy.stats import t as student
+
+from piste.experiments import single_layer_imdb as imdb
+from piste.experiments.base import Context, Outcome
+from piste.explain import explain
+from piste.explanation import FloatArray
+from piste.methods.lime import Lime
+from piste.ragged import IntArray
+from piste.render.figure import house_style, literal
+from piste.theory.closed_forms import lime_integral, read_text, three_halves
+from piste.theory.lime_sampling import LIME_BANDWIDTH
+from piste.theory.report import Table
+from piste.theory.single_layer import UNK, SingleLayer
+from piste.theory.single_layer_classifier import SingleLayerClassifier
+
+BOX, EXACT, RULE = "#9ecae1", "#b2182b", "#4d4d4d"
+Plan = tuple[int, float]  # samples and width
+POSITIVE = 1  # the label whose log-odds f is
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The model, and how often and how long LIME runs."""
+
+    model: imdb.Settings
+    runs: int = 5
+    samples: tuple[int, ...] = (100, 400, 1_600, 5_000)  # the last is lime's own number
+    ridge: float = 1.0
+    reviews: int = 20  # over which the 3/2 rule is compared with the exact form
+
+
+SMALL = Settings(imdb.SMALL)
+PAPER = Settings(imdb.PAPER, reviews=1_000)
+
+
+@dataclass(frozen=True)
+class Forms:
+    """What LIME tends to [words], distinct words in the order of their ids."""
+
+    words: IntArray  # their ids
+    exact: FloatArray  # the integral
+    rule: FloatArray  # the paper's 3/2 approximation
+
+
+@dataclass(frozen=True)
+class Errors:
+    """How far runs of one size are from the closed forms, relative to the exact one's norm."""
+
+    samples: int
+    width: float
+    one_run: float  # the mean over runs, against the exact form
+    mean: float  # the mean of the runs, against the exact form
+    rule: float  # the mean of the runs, against the 3/2 rule
+    spread: float  # of one coefficient between runs: the root mean square over words
+
+
+@dataclass(frozen=True)
+class RuleFit:
+    """How near the 3/2 rule comes to the exact form."""
+
+    correlation: float
+    distance: float  # relative to the exact form's norm
+    slope: float  # the exact form is about so many times the rule
+
+
+def run(context: Context) -> Outcome:
+    """Explain one review by LIME several times."""
+    return reproduce(context, context.pick(SMALL, PAPER))
+
+
+def reproduce(context: Context, settings: Settings) -> Outcome:
+    """The figure and its numbers with the given settings."""
+    stage = imdb.stage(context, settings.model)
+    module, sentence = stage.model.exact, stage.sentence
+    forms, names = closed_forms(module, sentence.ids), word_names(sentence)
+    series = _series(context, stage, settings)
+    errors = [measure(runs, forms, *plan) for plan, runs in series.items()]
+    context.say("the 3/2 rule over reviews")
+    texts = [ids for ids in stage.texts(settings.reviews) if len(np.unique(ids[1:])) > 1]
+    fits = [rule_fit(closed_forms(module, ids)) for ids in texts]
+    shown = series[settings.samples[-1], math.inf]
+    return stage.outcome(
+        tables=(
+            _error_table(errors, settings.runs),
+            _rule_table(rule_fit(forms), fits),
+            _word_table(shown, forms, names),
+        ),
+        figures={"boxplots": draw(shown, forms, names, settings), "errors": draw_errors(errors)},
+        settings=_told(settings, len(fits)),
+        findings=findings(errors, shown, forms, fits),
+    )
+
+
+def _series(context: Context, stage: imdb.Stage, settings: Settings) -> dict[Plan, FloatArray]:
+    """Runs of every number of samples with a large width, and of the most with lime's own."""
+    plans = [(samples, math.inf) for samples in settings.samples]
+    found = {}
+    for plan in (*plans, (settings.samples[-1], LIME_BANDWIDTH)):
+        context.say(f"LIME, {settings.runs} runs of {plan[0]:,} samples")
+        method = Lime(samples=plan[0], width=plan[1], ridge=settings.ridge, removal="unk")
+        first = settings.runs * context.seed  # so that no two seeds share a run
+        seeds = range(first, first + settings.runs)
+        found[plan] = lime_runs(stage.model.classifier, stage.sentence.text, method, seeds)
+    return found
+
+
+def closed_forms(module: SingleLayer, ids: IntArray) -> Forms:
+    """Both closed forms for a text [length], [CLS] first."""
+    reading = read_text(module, ids)
+    return Forms(np.unique(ids[1:]), lime_integral(reading), three_halves(reading))
+
+
+def lime_runs(
+    classifier: SingleLayerClassifier, text: str, method: Lime, seeds: Iterable[int]
+) -> FloatArray:
+    """Coefficients [seeds, words] of the distinct words, in the order of their ids."""
+    found = []
+    for seed in seeds:
+        told = explain(text, classifier, method, target=POSITIVE, seed=seed)
+        pairs = zip(told.players, told.scores["weight"].tolist(), strict=True)
+        weights = {player.ids[0]: weight for player, weight in pairs}
+        found.append([weights[number] for number in sorted(weights)])
+    return np.array(found)
+
+
+def measure(runs: FloatArray, forms: Forms, samples: int, width: float = math.inf) -> Errors:
+    """Distances of runs [runs, words] from the closed forms."""
+    size = float(np.linalg.norm(forms.exact))
+    mean = runs.mean(axis=0)
+    spread = runs.std(axis=0, ddof=1) if len(runs) > 1 else np.full(len(mean), math.nan)
+    return Errors(
+        samples=samples,
+        width=width,
+        one_run=float(np.linalg.norm(runs - forms.exact, axis=1).mean()) / size,
+        mean=float(np.linalg.norm(mean - forms.exact)) / size,
+        rule=float(np.linalg.norm(mean - forms.rule)) / size,
+        spread=float(np.sqrt((spread**2).mean())),
+    )
+
+
+def rate(errors: Sequence[Errors]) -> float:
+    """The power of the samples with which one run's error falls: -1/2 for pure sampling noise."""
+    wide = [one for one in errors if math.isinf(one.width)]
+    if len(wide) < 2:
+        return math.nan
+    logs = np.log([[one.samples, one.one_run] for one in wide])
+    return float(np.polyfit(logs[:, 0], logs[:, 1], 1)[0])
+
+
+def rule_fit(forms: Forms) -> RuleFit:
+    """The 3/2 rule against the exact form."""
+    rule, exact = forms.rule, forms.exact
+    return RuleFit(
+        correlation=float(np.corrcoef(rule, exact)[0, 1]),
+        distance=float(np.linalg.norm(rule - exact) / np.linalg.norm(exact)),
+        slope=float(rule @ exact / (rule @ rule)),
+    )
+
+
+def within(runs: FloatArray, exact: FloatArray) -> NDArray[np.bool_]:
+    """Whether the exact form is in the 95 % interval of the runs' mean, for each word [words]."""
+    error = runs.std(axis=0, ddof=1) / math.sqrt(len(runs))
+    reach = float(student.ppf(0.975, len(runs) - 1))
+    return np.asarray(np.abs(runs.mean(axis=0) - exact) <= reach * error)
+
+
+def word_names(sentence: imdb.Sentence) -> dict[int, str]:
+    """The words by id, as they first stand in the sentence; every unknown one is [UNK]."""
+    pairs = zip(sentence.ids[1:].tolist(), sentence.tokens, strict=True)
+    return dict(reversed(list(pairs))) | {UNK: "[UNK]"}
+
+
+def findings(
+    errors: Sequence[Errors], runs: FloatArray, forms: Forms, fits: Sequence[RuleFit]
+) -> tuple[str, ...]:
+    """Whether the closed forms hold."""
+    wide = [one for one in errors if math.isinf(one.width)]
+    narrow = [one for one in errors if not math.isinf(one.width)]
+    first, last = wide[0], wide[-1]
+    inside = int(within(runs, forms.exact).sum())
+    return (
+        f"One run of LIME is {first.one_run:.0%} from the exact form at {first.samples:,} samples"
+        f" and {last.one_run:.1%} at {last.samples:,}; the mean of {len(runs)} runs is"
+        f" {last.mean:.1%} from it. The error falls as the samples to the power {rate(errors):.2f}"
+        " (sampling noise alone: -0.50).",
+        f"At {last.samples:,} samples the exact form lies in the 95 % interval of the runs' mean"
+        f" for {inside} of {len(forms.exact)} words.",
+        _rule_finding(rule_fit(forms), fits),
+        *(
+            f"With lime's own width of {one.width:g} the mean of the runs is {one.mean:.0%} from"
+            " the form for a large width."
+            for one in narrow
+        ),
+    )
+
+
+def _rule_finding(here: RuleFit, fits: Sequence[RuleFit]) -> str:
+    typical = float(np.median([one.correlation for one in fits]))
+    far = float(np.median([one.distance for one in fits]))
+    verdict = "holds" if far < 0.1 else "orders the words well" if typical > 0.9 else "is rough"
+    return (
+        f"The paper's 3/2 rule is {here.distance:.0%} from the exact form on this review"
+        f" (correlation {here.correlation:.2f}); over {len(fits):,} test reviews the medians are"
+        f" {far:.0%} and {typical:.2f}: for this model the rule {verdict}"
+        + (", the integral is exact." if far >= 0.1 else ".")
+    )
+
+
+def draw(runs: FloatArray, forms: Forms, names: Mapping[int, str], settings: Settings) -> Figure:
+    """A box for each word, by falling coefficient, with both closed forms on top."""
+    order = np.argsort(-forms.exact)
+    places = np.arange(len(order))
+    with house_style():
+        figure = Figure(figsize=(9.6, 4.6), layout="constrained")
+        axes = figure.subplots()
+        axes.axhline(0, color="#999999", linewidth=0.8)
+        _boxes(axes, runs[:, order])
+        axes.plot(places, forms.exact[order], "x", color=EXACT, markersize=8, markeredgewidth=1.8,
+                  label="closed form, exact (integral)", zorder=4)  # fmt: skip
+        axes.plot(places, forms.rule[order], "D", color=RULE, markersize=5, fillstyle="none",
+                  label="closed form, the paper's 3/2 rule", zorder=3)  # fmt: skip
+        shown = [literal(names[number]) for number in forms.words[order].tolist()]
+        axes.set_xticks(places)
+        axes.set_xticklabels(
+            shown, rotation=60, ha="right", rotation_mode="anchor", parse_math=False
+        )
+        axes.set_ylabel("LIME coefficient, log-odds of positive")
+        axes.set_xlabel(f"words; boxes: {len(runs)} runs of {settings.samples[-1]:,} samples")
+        axes.legend(frameon=False)
+    return figure
+
+
+def _boxes(axes: Axes, runs: FloatArray) -> None:
+    axes.boxplot(
+        list(runs.T),
+        positions=np.arange(runs.shape[1]),
+        widths=0.62,
+        whis=(0, 100),
+        patch_artist=True,
+        manage_ticks=False,
+        boxprops={"facecolor": BOX, "linewidth": 0.8},
+        medianprops={"color": "black", "linewidth": 1},
+    )
+
+
+def draw_errors(errors: Sequence[Errors]) -> Figure:
+    """Errors by samples, both axes in powers of ten."""
+    wide = [one for one in errors if math.isinf(one.width)]
+    samples = [one.samples for one in wide]
+    lines = (
+        ("one run, from the exact form", "o-", "#0072b2", [one.one_run for one in wide]),
+        ("mean of the runs, from the exact form", "s-", "#009e73", [one.mean for one in wide]),
+        ("mean of the runs, from the 3/2 rule", "D--", "#d55e00", [one.rule for one in wide]),
+    )
+    with house_style():
+        figure = Figure(figsize=(6.4, 4), layout="constrained")
+        axes = figure.subplots()
+        for label, style, colour, values in lines:
+            axes.plot(samples, [100 * v for v in values], style, color=colour, label=label)
+        axes.set(xscale="log", yscale="log")
+        axes.set_xticks(samples, [f"{number:,}" for number in samples])
+        axes.minorticks_off()
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.set_xlabel("samples of a run")
+        axes.set_ylabel("distance, % of the exact form's norm")
+        axes.legend(frameon=False)
+    return figure
+
+
+def _error_table(errors: Sequence[Errors], runs: int) -> Table:
+    rows = tuple(
+        (
+            f"{one.samples:,}",
+            "large" if math.isinf(one.width) else f"{one.width:g} (lime's own)",
+            f"{one.one_run:.1%}",
+            f"{one.mean:.1%}",
+            f"{one.rule:.1%}",
+            f"{one.spread:.3f}",
+        )
+        for one in errors
+    )
+    columns = (
+        "samples", "width", "one run from the exact form", "mean of the runs from the exact form",
+        "mean of the runs from the 3/2 rule", "standard deviation of a coefficient",
+    )  # fmt: skip
+    return Table(f"{runs} runs of LIME: distances in % of the exact form's norm", columns, rows)
+
+
+def _rule_table(here: RuleFit, fits: Sequence[RuleFit]) -> Table:
+    both = (here, *fits)
+    rows = (
+        _rule_row("correlation", [one.correlation for one in both], "{:.2f}"),
+        _rule_row("distance, of the exact form's norm", [one.distance for one in both], "{:.0%}"),
+        _rule_row("exact = this times the rule", [one.slope for one in both], "{:.2f}"),
+    )
+    columns = ("", "this review", "lowest tenth", "median", "highest tenth")
+    return Table(f"The 3/2 rule against the exact form, {len(fits):,} test reviews", columns, rows)
+
+
+def _rule_row(name: str, values: Sequence[float], shape: str) -> tuple[str, ...]:
+    """The sentence's figure, which comes first, and quantiles of the others."""
+    cuts = np.quantile(values[1:], (0.1, 0.5, 0.9)).tolist()
+    return (name, *(shape.format(value) for value in (values[0], *cuts)))
+
+
+def _word_table(runs: FloatArray, forms: Forms, names: Mapping[int, str]) -> Table:
+    order = np.argsort(-np.abs(forms.exact))
+    rows = tuple(
+        (
+            names[int(forms.words[word])],
+            f"{runs[:, word].mean():+.3f}",
+            f"{runs[:, word].min():+.3f} to {runs[:, word].max():+.3f}",
+            f"{forms.exact[word]:+.3f}",
+            f"{forms.rule[word]:+.3f}",
+        )
+        for word in order
+    )
+    columns = ("word", f"mean of {len(runs)} runs", "from, to", "exact form", "3/2 rule")
+    return Table("By word, most samples, large width", columns, rows)
+
+
+def _told(settings: Settings, reviews: int) -> dict[str, object]:
+    return {
+        "runs": settings.runs,
+        "samples": ", ".join(map(str, settings.samples)),
+        "ridge": settings.ridge,
+        "width": f"infinite, and {LIME_BANDWIDTH:g}",
+        "removal": "[UNK] in place, every occurrence",
+        "target": "log-odds of positive",
+        "reviews for the rule": f"the first {reviews:,} of the test file",
+    }

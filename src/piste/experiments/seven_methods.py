@@ -1,0 +1,318 @@
+"""Paper B: seven explanations of one sentence, and how far they agree over many reviews."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
+
+from piste.experiments import single_layer_imdb as imdb
+from piste.experiments.base import Context, Outcome
+from piste.explanation import FloatArray
+from piste.metrics.agreement import spearman
+from piste.ragged import IntArray
+from piste.render.comparison_figure import RULE, WEIGHT, Canvas
+from piste.render.figure import house_style, literal
+from piste.render.paragraph import FAINT, LEADING, SIZE, WHITE, Line, Piece, Ruler, wrap
+from piste.render.shades import AGAINST, FOR, RGB
+from piste.theory.lime_sampling import Removal
+from piste.theory.report import Table
+from piste.theory.seven import seven
+from piste.theory.single_layer import UNK, SingleLayer
+
+SIGNED = ("G-avg", "GxI", "LIME")
+UNSIGNED = ("alpha-avg", "alpha-max", "G-l1", "G-l2")
+NAMES = ("alpha-avg", "alpha-max", "G-avg", "G-l1", "G-l2", "GxI", "LIME")
+SHOWN = {"alpha-avg": "α-avg", "alpha-max": "α-max", "GxI": "G×I"}
+Scores = Mapping[str, FloatArray]  # by explanation, one for each word
+LEFT, MARGIN, WIDTH, GAP = 64.0, 10.0, 518.0, 8.0  # points
+TEXT = WIDTH - LEFT - MARGIN
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The model, and how many reviews are explained."""
+
+    model: imdb.Settings
+    reviews: int
+
+
+SMALL = Settings(imdb.SMALL, reviews=40)
+PAPER = Settings(imdb.PAPER, reviews=1_000)
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far the explanations agree on one text, or on the mean of many."""
+
+    ranks: FloatArray  # Spearman's correlation [7, 7]
+    sizes: FloatArray  # the same of absolute scores [7, 7]
+    signs: FloatArray  # share of words whose signs differ [7, 7]
+    negative: FloatArray  # share of words with a negative score [7]
+    texts: int = 1
+
+
+def run(context: Context) -> Outcome:
+    """Explain the sentence and a sample of test reviews."""
+    return reproduce(context, context.pick(SMALL, PAPER))
+
+
+def reproduce(context: Context, settings: Settings) -> Outcome:
+    """The figures and their numbers with the given settings."""
+    stage = imdb.stage(context, settings.model)
+    module, ids = stage.model.exact, stage.sentence.ids
+    scores = seven(module, ids)
+    found = compare(_of_known_words(scores, ids))
+    sample = measure(module, stage.texts(settings.reviews), context.say)
+    turned = turned_round(module, ids)
+    return stage.outcome(
+        tables=(
+            _matrix(found.ranks, "Rank correlation (Spearman) of the sentence's words"),
+            _matrix(sample.ranks, f"Mean rank correlation over {sample.texts:,} test reviews"),
+            _matrix(sample.signs, "Share of words whose signs differ, same reviews", "{:.0%}"),
+            _by_method(sample, turned),
+        ),
+        figures={
+            "highlights": highlights(by_place(scores, ids), stage.sentence.tokens),
+            "correlations": matrices(found, sample),
+        },
+        settings=_told(sample),
+        findings=findings(found, sample, turned),
+    )
+
+
+def compare(scores: Scores) -> Agreement:
+    """Ranks and signs of every pair."""
+    table = np.array([scores[name] for name in NAMES])
+    signs = np.sign(table)
+    return Agreement(
+        ranks=_each_pair(table, spearman),
+        sizes=_each_pair(np.abs(table), spearman),
+        signs=_each_pair(signs, lambda one, other: float(np.mean(one != other))),
+        negative=np.asarray((signs < 0).mean(axis=1)),
+    )
+
+
+def measure(
+    module: SingleLayer, texts: Sequence[IntArray], say: Callable[[str], None] = lambda _: None
+) -> Agreement:
+    """The mean over texts; those with fewer than two known words order nothing and do not count."""
+    ordered = [ids for ids in texts if len(np.setdiff1d(ids[1:], UNK)) > 1]
+    found = []
+    for number, ids in enumerate(ordered, start=1):
+        say(f"explaining review {number} of {len(ordered)}")
+        found.append(compare(_of_known_words(seven(module, ids), ids)))
+    return Agreement(
+        ranks=_mean([one.ranks for one in found]),
+        sizes=_mean([one.sizes for one in found]),
+        signs=_mean([one.signs for one in found]),
+        negative=_mean([one.negative for one in found]),
+        texts=len(found),
+    )
+
+
+def turned_round(module: SingleLayer, ids: IntArray) -> dict[str, float]:
+    """Correlation of each explanation with itself once the last layer, and with it f, is negated.
+
+    1: the explanation does not see the last layer's sign; -1: it turns round with the model.
+    """
+    mirrored = copy.deepcopy(module)
+    with torch.no_grad():
+        mirrored.last.neg_()
+    one, other = (_of_known_words(seven(m, ids), ids) for m in (module, mirrored))
+    return {name: float(np.corrcoef(one[name], other[name])[0, 1]) for name in NAMES}
+
+
+def by_place(scores: Scores, ids: IntArray) -> dict[str, FloatArray]:
+    """Each place's score: that of its word, which all its places share [tokens]."""
+    owner = Removal(lambda rows: rows, ids).owner[1:]
+    return {name: scores[name][owner] for name in NAMES}
+
+
+def findings(found: Agreement, sample: Agreement, turned: Mapping[str, float]) -> tuple[str, ...]:
+    """What the paper says of the seven, by our numbers."""
+    upper = np.triu_indices(len(NAMES), 1)
+    pairs, means = found.ranks[upper], sample.ranks[upper]
+    low = int((pairs < 0.5).sum())
+    disagree = "disagree" if low else "agree more than the paper says"
+    blind = [_shown(name) for name in NAMES if turned[name] > 0]
+    seeing = [_shown(name) for name in NAMES if turned[name] < 0]
+    return (
+        f"The seven {disagree}: the rank correlations of the sentence's words lie between"
+        f" {pairs.min():.2f} and {pairs.max():.2f}; {low} of {len(pairs)} pairs"
+        f" are below 0.5. Over {sample.texts:,} reviews the means lie between {means.min():.2f} and"
+        f" {means.max():.2f}.",
+        _negative_finding(sample),
+        f"When the last layer is negated, so that every answer turns round, {_listed(seeing)} turn"
+        f" round with it and {_listed(blind)} stay as they are.",
+        _nearest_finding(sample),
+    )
+
+
+def _negative_finding(sample: Agreement) -> str:
+    share = {name: sample.negative[row] for row, name in enumerate(NAMES)}
+    attention = max(share["alpha-avg"], share["alpha-max"])
+    never = "never negative" if attention == 0 else f"negative on {attention:.1%} of words"
+    return (
+        f"Attention is {never}; LIME is negative on {share['LIME']:.0%} of a review's words, G×I on"
+        f" {share['GxI']:.0%}, G-avg on {share['G-avg']:.0%}. LIME and G×I, which both have a sign,"
+        f" differ in it on {_pair(sample.signs, 'GxI', 'LIME'):.0%} of words."
+    )
+
+
+def _nearest_finding(sample: Agreement) -> str:
+    with_lime = {name: _pair(sample.ranks, name, "LIME") for name in NAMES[:-1]}
+    best = max(with_lime, key=lambda name: with_lime[name])
+    return (
+        f"The nearest to LIME is {_shown(best)} (mean rank correlation {with_lime[best]:.2f});"
+        f" attention's is {with_lime['alpha-avg']:.2f} with LIME's signed scores and"
+        f" {_pair(sample.sizes, 'alpha-avg', 'LIME'):.2f} with their sizes."
+    )
+
+
+def highlights(scores: Scores, tokens: Sequence[str]) -> Figure:
+    """One row of highlighted words an explanation, each scaled by its strongest word."""
+    with house_style():
+        rows = {name: wrap(_pieces(scores[name], tokens), TEXT) for name in NAMES}
+        heights = {name: LEADING * len(lines) + GAP for name, lines in rows.items()}
+        canvas = Canvas(2 * MARGIN + sum(heights.values()) + 16)
+        down = MARGIN
+        for name, lines in rows.items():
+            _row(canvas, name, lines, down)
+            down += heights[name]
+        _key(canvas, down + 4)
+    return canvas.figure
+
+
+def _pieces(scores: FloatArray, tokens: Sequence[str]) -> list[Piece]:
+    """Words and the spaces between them, with strengths from -1 to 1."""
+    ruler, top = Ruler(SIZE), float(np.abs(scores).max()) or 1.0
+    space = Piece(" ", ruler.width("x x") - ruler.width("xx"))
+    found = []
+    for token, score in zip(tokens, scores, strict=True):
+        shown = literal(token)
+        found += [Piece(shown, ruler.width(shown), float(score) / top), space]
+    return found[:-1]
+
+
+def _row(canvas: Canvas, name: str, lines: Sequence[Line], down: float) -> None:
+    canvas.box(MARGIN, down - 1, (WIDTH - 2 * MARGIN, 0.6), RULE)
+    canvas.write(MARGIN, down + SIZE + 4, _shown(name), size=9, weight="bold")
+    for number, line in enumerate(lines):
+        at, top = LEFT, down + 3 + LEADING * number
+        for piece in line:
+            if abs(piece.strength) > FAINT:
+                tint = _tint(piece.strength, name in SIGNED)
+                canvas.box(at, top, (piece.width, SIZE + 3), tint)
+            canvas.write(at, top + SIZE, piece.text, size=SIZE)
+            at += piece.width
+
+
+def _key(canvas: Canvas, down: float) -> None:
+    at, ruler = LEFT, Ruler(8.0)
+    entries = (
+        ("speaks for positive", _tint(0.8, True)),
+        ("speaks for negative", _tint(-0.8, True)),
+        ("weighs, has no side", _tint(0.8, False)),
+    )
+    for said, colour in entries:
+        canvas.box(at, down, (10, 9), colour)
+        canvas.write(at + 14, down + 8, said, size=8, color="#555555")
+        at += 14 + ruler.width(said) + 18
+
+
+def _tint(strength: float, sided: bool) -> str:
+    """Blue for, orange against, violet where there is no side."""
+    hue: RGB = WEIGHT if not sided else FOR if strength > 0 else AGAINST
+    part = min(abs(strength), 1.0) * 0.75
+    mixed = (round(a + (b - a) * part) for a, b in zip(WHITE, hue, strict=True))
+    return "#{:02x}{:02x}{:02x}".format(*mixed)
+
+
+def matrices(found: Agreement, sample: Agreement) -> Figure:
+    """Rank correlations of the sentence, and their means over reviews."""
+    with house_style():
+        figure = Figure(figsize=(9.6, 4.4), layout="constrained")
+        one, many = figure.subplots(1, 2)
+        _square(one, found.ranks, "the sentence")
+        image = _square(many, sample.ranks, f"mean over {sample.texts:,} test reviews")
+        figure.colorbar(image, ax=(one, many), label="Spearman's rank correlation", pad=0.02)
+    return figure
+
+
+def _square(axes: Axes, table: FloatArray, title: str) -> AxesImage:
+    image = axes.imshow(table, cmap="PuOr_r", vmin=-1, vmax=1)
+    names = [_shown(name) for name in NAMES]
+    axes.set_xticks(range(len(names)), names, rotation=45, ha="right", rotation_mode="anchor")
+    axes.set_yticks(range(len(names)), names)
+    axes.set_title(title, fontsize=10)
+    for row, column in np.ndindex(*table.shape):
+        value = table[row, column]
+        colour = "white" if abs(value) > 0.7 else "black"
+        axes.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=8, color=colour)
+    return image
+
+
+def _matrix(table: FloatArray, title: str, shape: str = "{:.2f}") -> Table:
+    names = tuple(map(_shown, NAMES))
+    rows = tuple((name, *map(shape.format, row)) for name, row in zip(names, table, strict=True))
+    return Table(title, ("", *names), rows)
+
+
+def _by_method(sample: Agreement, turned: Mapping[str, float]) -> Table:
+    rows = tuple(
+        (
+            _shown(name),
+            f"{sample.negative[row]:.0%}",
+            f"{_pair(sample.ranks, name, 'LIME'):.2f}",
+            f"{_pair(sample.sizes, name, 'LIME'):.2f}",
+            f"{turned[name]:.2f}",
+        )
+        for row, name in enumerate(NAMES)
+    )
+    columns = ("negative words", "rank correlation with LIME", "of absolute scores")
+    last = "correlation with itself, last layer negated"
+    return Table(f"By explanation, {sample.texts:,} test reviews", ("", *columns, last), rows)
+
+
+def _told(sample: Agreement) -> dict[str, object]:
+    return {
+        "reviews compared": f"the first {sample.texts:,} of the test file",
+        "scores": "one a distinct word, summed over its places; unknown words left out",
+        "LIME": "its limit for endless samples and a large width, by the exact integral",
+        "target": "log-odds of positive",
+    }
+
+
+def _of_known_words(scores: Scores, ids: IntArray) -> dict[str, FloatArray]:
+    """Without [UNK]: many words in one, and LIME cannot remove it."""
+    known = np.unique(ids[1:]) != UNK
+    return {name: scores[name][known] for name in NAMES}
+
+
+def _each_pair(
+    table: FloatArray, measured: Callable[[FloatArray, FloatArray], float]
+) -> FloatArray:
+    return np.array([[measured(one, other) for other in table] for one in table])
+
+
+def _mean(tables: Sequence[FloatArray]) -> FloatArray:
+    return np.asarray(np.mean(tables, axis=0))
+
+
+def _pair(table: FloatArray, one: str, other: str) -> float:
+    return float(table[NAMES.index(one), NAMES.index(other)])
+
+
+def _shown(name: str) -> str:
+    return SHOWN.get(name, name)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) if names else "none"

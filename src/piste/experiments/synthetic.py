@@ -1,0 +1,334 @@
+"""Made-up texts whose log-odds are known, and classifiers trained on them.
+
+Two languages: one adds up its words (paper A, Table 3), one is a SLALOM. A text is a row of word
+numbers, its words drawn evenly and independently; its label is drawn from its log-odds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from scipy import sparse
+from scipy.special import expit
+from torch import Tensor, nn
+
+from piste.experiments.base import Context
+from piste.experiments.training import (
+    ARCHITECTURES,
+    LABELS,
+    Recipe,
+    Size,
+    build,
+    cached,
+    key_of,
+    train,
+    word_tokenizer,
+)
+from piste.explanation import FloatArray
+from piste.models.callable import from_function
+from piste.models.huggingface import quiet
+from piste.models.loading import load
+from piste.models.protocol import Classifier
+from piste.models.query import Query
+from piste.models.target import margins
+from piste.ragged import IntArray, Ragged
+from piste.surrogates.slalom import SlalomModel, count_matrix
+from piste.theory.single_layer import seeded
+
+WEIGHTS = {
+    "the": 0.0, "we": 0.0, "movie": 0.0, "watch": 0.0,
+    "good": 0.6, "best": 1.0, "perfect": 1.5, "ok": -0.6, "bad": -1.0, "worst": -1.5,
+}  # fmt: skip
+LONGEST = 30  # words of a text
+POSITIVE = 1  # the class whose log-odds are meant throughout
+FRESH = 2000  # texts that an accuracy is measured on
+NAMES = {"bert": "BERT", "distilbert": "DistilBERT", "gpt2": "GPT-2"}
+COLOURS = {"bert": "#0072B2", "distilbert": "#D55E00", "gpt2": "#009E73"}  # told apart by all
+Lengths = Callable[[np.random.Generator, int], IntArray]
+
+
+@dataclass(frozen=True, eq=False)
+class Language:
+    """Words, how long texts are, and the log-odds that a text truly has."""
+
+    name: str
+    words: tuple[str, ...]
+    lengths: Lengths
+    truth: Callable[[Ragged], FloatArray]  # log-odds [rows] of rows of word numbers
+    law: Any  # what the truth was made from, as plain data
+
+    def rows(self, rng: np.random.Generator, texts: int, lengths: Lengths | None = None) -> Ragged:
+        """Random texts, as long as this language's are unless told otherwise."""
+        long = (lengths or self.lengths)(rng, texts)
+        return Ragged.packed(rng.integers(0, len(self.words), size=int(long.sum())), long)
+
+    def labels(self, rng: np.random.Generator, rows: Ragged) -> list[int]:
+        """A label for each text, drawn from its log-odds."""
+        drawn = rng.random(len(rows)) < expit(self.truth(rows))
+        return [int(positive) for positive in drawn]
+
+    def texts(self, rows: Ragged) -> list[str]:
+        """The rows as text."""
+        return [" ".join(self.words[word] for word in rows.row(i)) for i in range(len(rows))]
+
+    def counts(self, rows: Ragged) -> sparse.csr_array:
+        """How often each word occurs in each row [rows, words]."""
+        return count_matrix(rows, np.arange(len(self.words)), len(self.words))
+
+
+def binomial_lengths(rng: np.random.Generator, texts: int) -> IntArray:
+    """Binomial(30, 1/2), but no text is empty."""
+    return np.maximum(1, rng.binomial(LONGEST, 0.5, size=texts))
+
+
+def up_to(longest: int) -> Lengths:
+    """1 to `longest` words, all as likely."""
+    return lambda rng, texts: rng.integers(1, longest + 1, size=texts)
+
+
+def exactly(length: int) -> Lengths:
+    """Every text of this length."""
+    return lambda _, texts: np.full(texts, length)
+
+
+def linear_language() -> Language:
+    """Log-odds that add up over the words: what no transformer can follow."""
+    weights = np.array(list(WEIGHTS.values()))
+
+    def truth(rows: Ragged) -> FloatArray:
+        return np.asarray(count_matrix(rows, np.arange(len(weights)), len(weights)) @ weights)
+
+    return Language("linear", tuple(WEIGHTS), binomial_lengths, truth, WEIGHTS)
+
+
+@dataclass(frozen=True)
+class Known:
+    """How the SLALOM of the second language is drawn."""
+
+    words: int = 10
+    strongest: float = 3.0  # values are even steps from -strongest to strongest
+    correlation: float = 0.8  # of the importances with the sizes of the values
+    seed: int = 0
+
+
+def known_slalom(settings: Known) -> SlalomModel:
+    """Strong words weigh more: importances of mean 0 and deviation 1, correlated as told."""
+    values = np.linspace(-settings.strongest, settings.strongest, settings.words)
+    sizes = _standard(np.abs(values))
+    other = _standard(np.random.default_rng(settings.seed).normal(size=settings.words))
+    other = _standard(other - sizes * (other @ sizes) / (sizes @ sizes))
+    share = settings.correlation
+    return SlalomModel(values[:, None], share * sizes + np.sqrt(1 - share**2) * other)
+
+
+def slalom_language(settings: Known) -> Language:
+    """Log-odds that follow a known SLALOM."""
+    model, groups = known_slalom(settings), np.arange(settings.words)
+    words = tuple(f"word{number}" for number in range(settings.words))
+
+    def truth(rows: Ragged) -> FloatArray:
+        return np.asarray(model.predict(count_matrix(rows, groups, len(groups)))[:, 0])
+
+    return Language("slalom", words, up_to(LONGEST), truth, asdict(settings))
+
+
+def _standard(numbers: FloatArray) -> FloatArray:
+    centred = numbers - numbers.mean()
+    return np.asarray(centred / centred.std())
+
+
+@dataclass(frozen=True)
+class Training:
+    """What every transformer of an experiment is made with."""
+
+    texts: int
+    width: int = 64
+    heads: int = 4
+    epochs: int = 1
+    rate: float = 1e-3
+    batch: int = 64
+    dropout: float = 0.0  # no text comes twice: there is nothing to memorise
+
+    def size(self, layers: int) -> Size:
+        return Size(layers, self.width, self.heads, 2 * LONGEST)
+
+    def recipe(self, seed: int) -> Recipe:
+        return Recipe(self.epochs, self.rate, self.batch, LONGEST + 2, seed)
+
+
+SMALL_LINEAR = Training(texts=20_000)
+SMALL_SLALOM = Training(texts=40_000)
+# The architectures' usual width, the paper's rate and batch; the number of made-up texts is ours.
+PAPER = Training(100_000, width=768, heads=12, rate=5e-5, batch=5, dropout=0.1)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A transformer that has learnt a language."""
+
+    architecture: str
+    layers: int
+    classifier: Classifier
+    accuracy: float  # on fresh texts
+    reachable: float  # the accuracy of the true log-odds on the same texts
+
+    @property
+    def name(self) -> str:
+        """As tables call it."""
+        return f"{NAMES[self.architecture]}, {self.layers} layer{'s' * (self.layers > 1)}"
+
+    @property
+    def framed(self) -> bool:
+        """Whether it reads special tokens around every text."""
+        return self.classifier.encode("a").frame.size > 0
+
+
+def transformers_of(
+    context: Context, language: Language, training: Training, layers: Sequence[int]
+) -> list[Trained]:
+    """Every architecture with each number of layers."""
+    return [
+        trained(context, language, training, architecture, depth)
+        for architecture in ARCHITECTURES
+        for depth in layers
+    ]
+
+
+def trained(
+    context: Context, language: Language, training: Training, architecture: str, layers: int
+) -> Trained:
+    """One transformer that has learnt the language from labels; made once for each setting."""
+    name = f"{language.name}-{architecture}-{layers}"
+    size, recipe = training.size(layers), training.recipe(context.seed)
+    key = key_of(
+        name, size, recipe, texts=training.texts, dropout=training.dropout, law=language.law
+    )
+
+    def make() -> tuple[Any, Any, dict[str, Any]]:
+        context.say(f"training {name}")
+        return _learn(context, language, training, architecture, layers)
+
+    with quiet():
+        classifier, facts = cached(context.cache, key, make)
+    if context.device is not None:
+        classifier.model.to(context.device)
+    return Trained(architecture, layers, classifier, facts["accuracy"], facts["reachable"])
+
+
+def _learn(
+    context: Context, language: Language, training: Training, architecture: str, layers: int
+) -> tuple[Any, Any, dict[str, Any]]:
+    rng = np.random.default_rng(context.seed)
+    rows = language.rows(rng, training.texts)
+    labels = language.labels(rng, rows)
+    tokenizer = word_tokenizer(language.words, frame=architecture != "gpt2")
+    with seeded(context.seed):
+        model = build(architecture, training.size(layers), len(tokenizer))
+        model.to(context.device or "cpu")
+        _set_dropout(model, training.dropout)
+        recipe = training.recipe(context.seed)
+        train(model, tokenizer, language.texts(rows), labels, recipe, context.say)
+    classifier = load(model, tokenizer, backend="torch")
+    return model, tokenizer, _accuracies(classifier, language, rng)
+
+
+def _set_dropout(model: nn.Module, share: float) -> None:
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = share
+
+
+def _accuracies(
+    classifier: Classifier, language: Language, rng: np.random.Generator
+) -> dict[str, float]:
+    """How often the classifier, and how often the truth, is right on fresh texts."""
+    rows = language.rows(rng, FRESH)
+    labels = np.array(language.labels(rng, rows)) == POSITIVE
+    return {
+        "accuracy": float(np.mean((log_odds(classifier, language, rows) > 0) == labels)),
+        "reachable": float(np.mean((language.truth(rows) > 0) == labels)),
+    }
+
+
+def log_odds(classifier: Classifier, language: Language, rows: Ragged) -> FloatArray:
+    """The classifier's log-odds of "positive" for rows of word numbers, in its frame [rows]."""
+    encoding = classifier.encode(" ".join(language.words))
+    query = Query(classifier, encoding.frame)
+    ids = np.array(encoding.ids)[rows.values]
+    return margins(query.logits(Ragged(ids, rows.starts)), classifier, POSITIVE)
+
+
+@dataclass(frozen=True)
+class NetTraining:
+    """The net on word counts of Appendix A."""
+
+    units: int = 400
+    texts: int = 20_000
+    epochs: int = 10
+    rate: float = 1e-3
+    batch: int = 256
+
+
+def counts_net(language: Language, settings: NetTraining, seed: int) -> Classifier:
+    """Two layers with a ReLU on word counts, trained on labels as the transformers are."""
+    rng = np.random.default_rng(seed)
+    rows = language.rows(rng, settings.texts)
+    given = torch.from_numpy(language.counts(rows).toarray()).float()
+    wanted = torch.tensor(language.labels(rng, rows)).float()
+    with seeded(seed):
+        net = nn.Sequential(nn.Linear(len(language.words), settings.units), nn.ReLU())
+        net.append(nn.Linear(settings.units, 1))
+        _train_net(net, given, wanted, settings)
+    return of_counts(language, lambda counts: _answers(net, counts), "ReLU net on counts")
+
+
+def _train_net(net: nn.Module, given: Tensor, wanted: Tensor, settings: NetTraining) -> None:
+    adam = torch.optim.Adam(net.parameters(), lr=settings.rate)
+    for _ in range(settings.epochs):
+        for some in torch.split(torch.randperm(len(given)), settings.batch):
+            adam.zero_grad()
+            found = net(given[some])[:, 0]
+            loss = nn.functional.binary_cross_entropy_with_logits(found, wanted[some])
+            loss.backward()  # type: ignore[no-untyped-call]
+            adam.step()
+
+
+@torch.no_grad()
+def _answers(net: nn.Module, counts: FloatArray) -> FloatArray:
+    return np.asarray(net(torch.from_numpy(counts).float())[:, 0].numpy(), dtype=np.float64)
+
+
+def of_counts(
+    language: Language, answer: Callable[[FloatArray], FloatArray], name: str
+) -> Classifier:
+    """A function of word counts [texts, words] as a classifier of texts."""
+    numbers = {word: number for number, word in enumerate(language.words)}
+
+    def function(texts: list[str]) -> FloatArray:
+        rows = Ragged.of([[numbers[word] for word in text.split()] for text in texts])
+        return answer(language.counts(rows).toarray())
+
+    return from_function(function, tuple(LABELS.values()), name=name)
+
+
+def told(settings: Any) -> dict[str, Any]:
+    """A dataclass of settings as one flat list; settings within it are spelt out."""
+    flat: dict[str, Any] = {}
+    for name, value in asdict(settings).items():
+        parts = value if isinstance(value, dict) else {"": value}
+        flat |= {f"{name} {part}".strip(): held for part, held in parts.items()}
+    return flat
+
+
+def not_used(context: Context) -> tuple[str, ...]:
+    """What to say to somebody who gave pretrained weights."""
+    if context.pretrained is None:
+        return ()
+    return (
+        f"The weights of {context.pretrained} were not used: these models know made-up words only"
+        " and start from random weights.",
+    )

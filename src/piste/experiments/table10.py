@@ -1,0 +1,344 @@
+"""Paper A, Table 10: SLALOM explains a model that is no transformer (TF-IDF, three layers)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import islice, product
+
+import numpy as np
+
+from piste.data import Example
+from piste.errors import FileError
+from piste.experiments.base import Context, Outcome
+from piste.experiments.tfidf import Network, Plan, kept
+from piste.explain import explain
+from piste.explanation import FloatArray, Target
+from piste.methods.base import Method
+from piste.methods.kernel_shap import KernelShap
+from piste.methods.lime import Lime
+from piste.methods.slalom import Slalom
+from piste.metrics.deletion import STEPS, deletion, insertion
+from piste.metrics.normalised import extremes
+from piste.models.callable import FunctionClassifier, from_function
+from piste.models.query import Query
+from piste.models.target import resolve_target
+from piste.runs.summary import DRAWS, Interval, interval
+from piste.text.players import Players, split
+from piste.text.units import word_spans
+from piste.theory.report import Table
+
+SHAP, LIME, EFF, OURS, CHANCE = "SHAP", "LIME", "SLALOM-eff lin", "SLALOM lin", "random order"
+# What one occurrence is worth, since a curve deletes one at a time. SHAP and LIME score a repeated
+# word as a whole; their "removal" is an occurrence's share of it.
+SCORE = {SHAP: "removal", LIME: "removal", EFF: "lin", OURS: "lin"}
+PAPER_INSERTION = {SHAP: 0.0120, LIME: 0.0053, EFF: 0.0039}
+PAPER_DELETION = {SHAP: 0.8022, LIME: 0.9481, EFF: 0.9601}
+PAPER_FIGURES = {"insertion": PAPER_INSERTION, "deletion": PAPER_DELETION}
+LABELS = ("negative", "positive")
+NEVER_ENOUGH = 1e-9  # a tolerance no fit reaches: SLALOM, too, uses its whole budget
+Curves = dict[str, FloatArray]  # by method, a figure for each text
+Trial = tuple[Query, Players, Target]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How much is read, explained and asked."""
+
+    training: int | None  # reviews; None: all there are
+    testing: int | None  # reviews that the accuracy is measured on
+    explained: int  # test reviews that are explained
+    fewest: int = 20  # words and marks of an explained review: more than SHAP enumerates
+    most: int = 150
+    budget: int = 1000  # sequences through the model for each explanation
+    steps: int = STEPS  # points of a curve at most
+    plan: Plan = Plan()
+
+
+SMALL = Settings(training=None, testing=5000, explained=20)
+PAPER = Settings(training=None, testing=None, explained=100, budget=5000, steps=150)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Figures of every explained text, by method."""
+
+    insertion: Curves
+    deletion: Curves
+    normalised: Curves  # deletion between the worst and the best order that a search finds
+    forwards: Curves
+    certainty: FloatArray  # the model's probability of its own decision [texts]
+
+    @property
+    def curves(self) -> dict[str, Curves]:
+        """Both figures by name."""
+        return {"insertion": self.insertion, "deletion": self.deletion}
+
+
+def run(context: Context) -> Outcome:
+    """Train or load the network, explain test reviews, measure the explanations."""
+    return reproduce(context, context.pick(SMALL, PAPER))
+
+
+def reproduce(context: Context, settings: Settings) -> Outcome:
+    """The table with the given settings."""
+    settings = replace(settings, plan=replace(settings.plan, seed=context.seed))
+    train = usable(context.examples("imdb", "train", settings.training))
+    test = usable(context.examples("imdb", "test", settings.testing))
+    network = kept(context.cache, *_parts(train), settings.plan, context.say)
+    accuracy = network.accuracy(*_parts(test))
+    chosen = short_enough(test, settings)
+    measured = measure(as_classifier(network), chosen, settings, context.seed, context.say)
+    differences = _differences(measured)
+    return Outcome(
+        tables=(_figures(measured), _difference_table(differences)),
+        settings=_told(settings, len(train), len(test), len(chosen), accuracy),
+        findings=findings(measured, differences, accuracy),
+    )
+
+
+def usable(examples: Sequence[Example]) -> list[Example]:
+    """Rows with a text and a label 0 or 1, without the line breaks that IMDB keeps as tags."""
+    rows = [row for row in examples if row.problem is None and row.label in (0, 1)]
+    return [replace(row, text=row.text.replace("<br />", " ")) for row in rows]
+
+
+def short_enough(examples: Sequence[Example], settings: Settings) -> list[str]:
+    """The first texts of a length that is explained."""
+    sizes = range(settings.fewest, settings.most + 1)
+    fits = (row.text for row in examples if len(word_spans(row.text)) in sizes)
+    chosen = list(islice(fits, settings.explained))
+    if not chosen:
+        raise FileError(f"No review has {settings.fewest} words or so.", "Check --data.")
+    return chosen
+
+
+def as_classifier(network: Network) -> FunctionClassifier:
+    """The network as piste sees any function of texts: by its answers alone."""
+    return from_function(network.log_odds, LABELS, name="TF-IDF and three layers")
+
+
+def methods(budget: int) -> dict[str, Method]:
+    """The explainers compared, each with as many samples as the budget has room for."""
+    return {
+        SHAP: KernelShap(samples=budget),
+        LIME: Lime(samples=budget),
+        EFF: replace(Slalom.paper("eff"), samples=budget),
+        OURS: Slalom(),
+    }
+
+
+def measure(
+    classifier: FunctionClassifier,
+    texts: Sequence[str],
+    settings: Settings,
+    seed: int,
+    say: Callable[[str], None] = lambda _: None,
+) -> Measured:
+    """Explain every text by every method, and try each explanation on the model."""
+    rows: dict[str, list[tuple[float, ...]]] = {}
+    certainty = []
+    for number, text in enumerate(texts):
+        say(f"explaining review {number + 1} of {len(texts)}")
+        trial = _on_trial(classifier, text)
+        certainty.append(_number(trial[2].probability))
+        scored = _scored(classifier, text, trial[2], settings.budget, seed)
+        scored[CHANCE] = np.random.default_rng([seed, number]).random(len(trial[1])), 0
+        for name, figures in _tried(trial, scored, settings.steps).items():
+            rows.setdefault(name, []).append(figures)
+    by_name = {name: np.array(figures).T for name, figures in rows.items()}  # [4, texts]
+    curves: list[Curves] = [{name: of[kind] for name, of in by_name.items()} for kind in range(4)]
+    return Measured(curves[0], curves[1], curves[2], curves[3], np.array(certainty))
+
+
+def _tried(
+    trial: Trial, scored: Mapping[str, tuple[FloatArray, int]], steps: int
+) -> dict[str, tuple[float, ...]]:
+    """Insertion, deletion, normalised deletion and cost of each method on one text."""
+    ends = extremes(*trial, steps)
+    found: dict[str, tuple[float, ...]] = {}
+    for name, (scores, forwards) in scored.items():
+        fall = _number(deletion(*trial, scores, steps))
+        place = _number(None if ends is None else ends.place(fall))
+        found[name] = _number(insertion(*trial, scores, steps)), fall, place, float(forwards)
+    return found
+
+
+def _number(figure: float | None) -> float:
+    """Means leave out what is not a number: a text of one word has no curve."""
+    return np.nan if figure is None else figure
+
+
+def _on_trial(classifier: FunctionClassifier, text: str) -> Trial:
+    """The line on which all are measured, and the predicted class: the target of all."""
+    encoding = classifier.encode(text)
+    players = split(encoding)
+    query = Query(classifier, encoding.frame)
+    whole = query.logits(players.whole.expand(players.ids))[0]
+    return query, players, resolve_target(classifier, whole, None)
+
+
+def _scored(
+    classifier: FunctionClassifier, text: str, target: Target, budget: int, seed: int
+) -> dict[str, tuple[FloatArray, int]]:
+    """For each method its scores [players] and the sequences it asked."""
+    found = {}
+    for name, method in methods(budget).items():
+        explanation = explain(
+            text,
+            classifier,
+            method,
+            target=target.index,
+            seed=seed,
+            budget=budget,
+            tolerance=NEVER_ENOUGH if name == OURS else None,
+        )
+        found[name] = explanation.scores[SCORE[name]], explanation.cost.forwards
+    return found
+
+
+@dataclass(frozen=True)
+class Difference:
+    """SLALOM less another method on the same texts."""
+
+    figure: str
+    slalom: str
+    other: str
+    interval: Interval
+
+    @property
+    def paper(self) -> float:
+        """The paper has one SLALOM; both of ours stand beside it."""
+        return PAPER_FIGURES[self.figure][EFF] - PAPER_FIGURES[self.figure][self.other]
+
+    @property
+    def verdict(self) -> str:
+        """Whether SLALOM is better: insertion falls, deletion rises."""
+        if self.interval.low <= 0 <= self.interval.high:
+            return "no clear difference"
+        return "better" if (self.interval.mean > 0) == (self.figure == "deletion") else "worse"
+
+
+def _differences(measured: Measured) -> list[Difference]:
+    """Both SLALOMs against both others, on both figures."""
+    return [
+        Difference(figure, slalom, other, interval(curves[slalom] - curves[other]))
+        for slalom, other in product((EFF, OURS), (SHAP, LIME))
+        for figure, curves in measured.curves.items()
+    ]
+
+
+def _figures(measured: Measured) -> Table:
+    rows = [
+        (
+            name,
+            _cell(interval(measured.insertion[name])),
+            _known(PAPER_INSERTION, name),
+            _cell(interval(measured.deletion[name])),
+            _known(PAPER_DELETION, name),
+            f"{interval(measured.normalised[name])}",
+            f"{measured.forwards[name].mean():,.0f}",
+        )
+        for name in measured.insertion
+    ]
+    title = (
+        "Insertion (lower is better), deletion and normalised deletion (higher is better): means"
+        f" of {len(measured.certainty)} reviews with 95 % bootstrap intervals"
+    )
+    columns = ("method", "insertion", "paper's", "deletion", "paper's", "NAOPC", "sequences")
+    return Table(title, columns, tuple(rows))
+
+
+def _cell(found: Interval, sign: str = "") -> str:
+    mean, low, high = (f"{value:{sign}.4f}" for value in (found.mean, found.low, found.high))
+    return f"{mean} [{low}, {high}]"
+
+
+def _known(figures: Mapping[str, float], name: str) -> str:
+    return f"{figures[name]:.4f}" if name in figures else "–"
+
+
+def _difference_table(differences: Sequence[Difference]) -> Table:
+    rows = [
+        (
+            f"{d.slalom} less {d.other}",
+            d.figure,
+            _cell(d.interval, "+"),
+            f"{d.paper:+.4f}",
+            d.verdict,
+        )
+        for d in differences
+    ]
+    columns = ("difference", "figure", "ours", "paper's", "SLALOM is")
+    return Table("Paired differences on the same reviews", columns, tuple(rows))
+
+
+def findings(
+    measured: Measured, differences: Sequence[Difference], accuracy: float
+) -> tuple[str, ...]:
+    """What the numbers say of the model, of SLALOM on it, and of the paper's order."""
+    return (
+        f"The model has {accuracy:.1%} test accuracy; its decisions on the explained reviews have"
+        f" probability {measured.certainty.mean():.3f} on average. Both figures are differences of"
+        " probabilities, so their level depends on how sure a model is: only methods on one model"
+        " compare.",
+        _against_chance(measured),
+        *_surer(measured),
+        *(_against_others(differences, name) for name in (EFF, OURS)),
+    )
+
+
+def _against_chance(measured: Measured) -> str:
+    chance = measured.deletion[CHANCE].mean()
+    falls = {name: measured.deletion[name].mean() for name in (EFF, OURS)}
+    works = [name for name, fall in falls.items() if fall > chance]
+    told = ", ".join(f"{name} {fall:.3f}" for name, fall in falls.items())
+    verdict = f"{' and '.join(works)} found" if works else "No SLALOM found"
+    return (
+        f"{verdict} what this model, which has no attention, decides by. Deletion: {told}, random"
+        f" order {chance:.3f}."
+    )
+
+
+def _surer(measured: Measured) -> tuple[str, ...]:
+    """Why an insertion can lie below 0, where it does."""
+    below = [name for name, values in measured.insertion.items() if values.mean() < 0]
+    if not below:
+        return ()
+    return (
+        f"Insertion is below 0 for {', '.join(below)}: the words they rank first make the model"
+        " surer than the whole review does.",
+    )
+
+
+def _against_others(differences: Sequence[Difference], name: str) -> str:
+    own = [d for d in differences if d.slalom == name]
+    told = ", ".join(f"{d.verdict} in {d.figure} against {d.other}" for d in own)
+    same = sum((d.interval.mean > 0) == (d.paper > 0) for d in own)
+    return (
+        f"{name}: {told}. The sign of the difference is the paper's in {same} of {len(own)} cases."
+    )
+
+
+def _parts(examples: Sequence[Example]) -> tuple[list[str], list[int]]:
+    return [row.text for row in examples], [int(row.label or 0) for row in examples]
+
+
+def _told(
+    settings: Settings, training: int, testing: int, explained: int, accuracy: float
+) -> dict[str, object]:
+    told = {key: value for key, value in asdict(settings).items() if key != "plan"}
+    return {
+        **told,
+        **{f"network {key}": value for key, value in asdict(settings.plan).items()},
+        "training": training,
+        "testing": testing,
+        "explained": explained,
+        "test accuracy": round(accuracy, 4),
+        "bootstrap draws": DRAWS,
+        "target": "the predicted class, in log-odds",
+        "scores": "of one occurrence: removal for SHAP and LIME, lin for SLALOM",
+        "removal": "words really deleted, one occurrence at a time",
+        "NAOPC": "0 the worst, 1 the best order of a beam search, which an order may beat",
+        "vectors": "lower-cased words, smoothed idf, length 1",
+    }

@@ -1,0 +1,249 @@
+"""Tables 7 and 8: is a known SLALOM recovered from transformers that learnt it from labels?
+
+Each transformer is trained on texts whose labels follow a SLALOM; a SLALOM is fitted to its
+log-odds; both its log-odds and its parameters are compared with the first one's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from scipy import sparse
+
+from piste.experiments.base import Context, Outcome
+from piste.experiments.synthetic import (
+    COLOURS,
+    SMALL_SLALOM,
+    Known,
+    Language,
+    Trained,
+    Training,
+    known_slalom,
+    log_odds,
+    not_used,
+    of_counts,
+    slalom_language,
+    told,
+    transformers_of,
+)
+from piste.experiments.synthetic import PAPER as PAPER_TRAINING
+from piste.explanation import FloatArray
+from piste.models.protocol import Classifier
+from piste.surrogates.gauss_newton import fit_gauss_newton
+from piste.surrogates.sgd import SgdSettings, fit_sgd
+from piste.surrogates.slalom import SlalomModel
+from piste.theory.report import Table
+
+SGD, NEWTON, FRAMED = "SGD", "Gauss-Newton", "Gauss-Newton + frame"
+ITSELF = "the SLALOM itself"
+PAPER_LOGITS, PAPER_PARAMETERS = (0.001, 0.017), (0.09, 1.65)
+Fit = Callable[[sparse.csr_array, FloatArray, int], SlalomModel]  # counts, log-odds, seed
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Sizes of the experiment."""
+
+    training: Training
+    layers: tuple[int, ...]
+    known: Known = Known()
+    sequences: int = 5000  # that a SLALOM is fitted to
+    held_out: int = 2000
+    sgd: SgdSettings = field(default_factory=SgdSettings)
+
+
+SMALL = Settings(SMALL_SLALOM, (1, 2))
+PAPER = Settings(PAPER_TRAINING, (1, 2, 6, 12))
+
+
+@dataclass(frozen=True, eq=False)
+class Recovery:
+    """A fitted SLALOM, and its mean squared errors."""
+
+    model: SlalomModel  # importances sum to 0
+    logits: float  # against the true log-odds, on held-out sequences
+    to_model: float  # against the classifier's log-odds, on the same
+    values: float  # against the true values
+    importances: float
+
+    @property
+    def parameters(self) -> float:
+        return (self.values + self.importances) / 2
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """One classifier: how far it is from the truth itself, and the fits to it."""
+
+    own: float  # mean squared error of its log-odds
+    fits: dict[str, Recovery]
+
+
+def run(context: Context) -> Outcome:
+    """Train, fit, and compare with the truth."""
+    settings: Settings = context.pick(SMALL, PAPER)
+    settings = replace(settings, known=replace(settings.known, seed=context.seed))
+    language, truth = slalom_language(settings.known), known_slalom(settings.known)
+    models = transformers_of(context, language, settings.training, settings.layers)
+    asked = {ITSELF: as_classifier(language, truth)}
+    asked |= {model.name: model.classifier for model in models}
+    found = {}
+    for name, classifier in asked.items():
+        context.say(f"fitting a SLALOM to {name}")
+        found[name] = measure(classifier, language, truth, settings, context.seed)
+    return Outcome(
+        tables=(logits_table(found, models), parameters_table(found)),
+        figures={"table7_8": draw(found, models, truth)},
+        settings=told(settings),
+        findings=(*findings(found), *not_used(context)),
+    )
+
+
+def as_classifier(language: Language, truth: SlalomModel) -> Classifier:
+    """The known SLALOM as something to ask: what a fit makes of a perfect pupil."""
+    return of_counts(language, lambda counts: truth.predict(sparse.csr_array(counts))[:, 0], ITSELF)
+
+
+def sampled_fits(sgd: SgdSettings, *, frame: bool) -> dict[str, Fit]:
+    """The fits to random sequences; one with the special tokens as a player where there are any."""
+
+    def newton(counts: sparse.csr_array, answers: FloatArray, *, framed: bool) -> SlalomModel:
+        return fit_gauss_newton(counts, answers[:, None], frame=framed)[0]
+
+    fits: dict[str, Fit] = {
+        SGD: lambda counts, answers, seed: fit_sgd(
+            counts, answers[:, None], settings=sgd, seed=seed
+        )[0],
+        NEWTON: lambda counts, answers, _: newton(counts, answers, framed=False),
+    }
+    if frame:
+        fits[FRAMED] = lambda counts, answers, _: newton(counts, answers, framed=True)
+    return fits
+
+
+def measure(
+    classifier: Classifier, language: Language, truth: SlalomModel, settings: Settings, seed: int
+) -> Measured:
+    """Fit a SLALOM in every way to one classifier, and compare each with the truth."""
+    rng = np.random.default_rng(seed)
+    rows, fresh = (language.rows(rng, n) for n in (settings.sequences, settings.held_out))
+    answers, wanted = log_odds(classifier, language, rows), log_odds(classifier, language, fresh)
+    true, counts = language.truth(fresh), language.counts(fresh)
+    frame = classifier.encode(language.words[0]).frame.size > 0
+    found = {}
+    for name, fit in sampled_fits(settings.sgd, frame=frame).items():
+        model = fit(language.counts(rows), answers, seed).normalised(0.0)
+        guess = model.predict(counts)[:, 0]
+        errors = parameter_errors(model, truth)
+        found[name] = Recovery(model, squared(guess, true), squared(guess, wanted), *errors)
+    return Measured(squared(wanted, true), found)
+
+
+def parameter_errors(model: SlalomModel, truth: SlalomModel) -> tuple[float, float]:
+    """Mean squared errors of values (of each word alone) and of importances, both summing to 0."""
+    return (
+        squared(model.alone()[:, 0], truth.alone()[:, 0]),
+        squared(model.normalised(0.0).importances, truth.normalised(0.0).importances),
+    )
+
+
+def squared(found: FloatArray, wanted: FloatArray) -> float:
+    """Their mean squared difference."""
+    return float(np.mean((found - wanted) ** 2))
+
+
+def logits_table(found: Mapping[str, Measured], models: Sequence[Trained]) -> Table:
+    """Table 7: errors of log-odds."""
+    accuracy = {model.name: f"{model.accuracy:.3f} ({model.reachable:.3f})" for model in models}
+    columns = ("model", "model itself", SGD, NEWTON, FRAMED, "paper", "accuracy (reachable)")
+    rows = []
+    for name, one in found.items():
+        cells = [_pair(one.fits[fit]) if fit in one.fits else "" for fit in (SGD, NEWTON, FRAMED)]
+        theirs = "" if name == ITSELF else "{:.3f}-{:.3f}".format(*PAPER_LOGITS)
+        rows.append((name, f"{one.own:.3f}", *cells, theirs, accuracy.get(name, "")))
+    title = (
+        "Table 7: mean squared error of log-odds against the true SLALOM"
+        " (in brackets: of the fit against the model it explains)"
+    )
+    return Table(title, columns, tuple(rows))
+
+
+def _pair(one: Recovery) -> str:
+    return f"{one.logits:.3f} ({one.to_model:.3f})"
+
+
+def parameters_table(found: Mapping[str, Measured]) -> Table:
+    """Table 8: errors of parameters."""
+    columns = ("model", "fit", "values", "importances", "both", "paper")
+    rows = []
+    for name, one in found.items():
+        theirs = "" if name == ITSELF else "{:.2f}-{:.2f}".format(*PAPER_PARAMETERS)
+        for fit, recovery in one.fits.items():
+            numbers = (recovery.values, recovery.importances, recovery.parameters)
+            rows.append((name, fit, *(f"{number:.2f}" for number in numbers), theirs))
+    title = "Table 8: mean squared error of the parameters, importances summing to 0"
+    return Table(title, columns, tuple(rows))
+
+
+def findings(found: Mapping[str, Measured]) -> tuple[str, ...]:
+    """Our ranges beside the paper's, and where the errors come from."""
+    learnt = {name: one for name, one in found.items() if name != ITSELF}
+    fits = [one.fits[NEWTON] for one in learnt.values()]
+    said = [
+        _range_sentence("log-odds", [fit.logits for fit in fits], PAPER_LOGITS),
+        _range_sentence("parameters", [fit.parameters for fit in fits], PAPER_PARAMETERS),
+    ]
+    nearer = sum(one.fits[NEWTON].logits < one.own for one in learnt.values())
+    said.append(
+        f"The fitted SLALOM is nearer to the truth than the transformer that it was fitted to for"
+        f" {nearer} of {len(learnt)} models: what cannot be told from labels, or was not learnt, a"
+        " fit cannot recover, but it leaves out what is not SLALOM."
+    )
+    if ITSELF in found:
+        exact = found[ITSELF].fits[NEWTON]
+        said.append(
+            f"Asked directly, the SLALOM itself is recovered to {exact.logits:.1e} in log-odds and"
+            f" {exact.parameters:.1e} in parameters: the errors above are the models'."
+        )
+    return tuple(said)
+
+
+def _range_sentence(what: str, ours: Sequence[float], theirs: tuple[float, float]) -> str:
+    low, high = min(ours), max(ours)
+    if low > theirs[1]:
+        place = "above the paper's range"
+    elif high < theirs[0]:
+        place = "below the paper's range"
+    else:
+        inside = theirs[0] <= low and high <= theirs[1]
+        place = "inside the paper's range" if inside else "overlapping the paper's range"
+    return (
+        f"Mean squared errors of {what} run from {low:.3f} to {high:.3f} (Gauss-Newton),"
+        f" {place} of {theirs[0]:g} to {theirs[1]:g}."
+    )
+
+
+def draw(found: Mapping[str, Measured], models: Sequence[Trained], truth: SlalomModel) -> Figure:
+    """Recovered against true, values on the left, importances on the right."""
+    figure = Figure(figsize=(9, 4.2), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    for model in models:
+        fitted = found[model.name].fits[NEWTON].model
+        _points(left, truth.values[:, 0], fitted.values[:, 0], model)
+        _points(right, truth.importances, fitted.importances, model)
+    for axes, what in ((left, "value (log-odds)"), (right, "importance")):
+        axes.axline((0, 0), slope=1, color="black", lw=0.8, ls=":")
+        axes.set_xlabel(f"true {what}")
+        axes.set_ylabel(f"recovered {what}")
+        axes.spines[["top", "right"]].set_visible(False)
+    left.legend(frameon=False, fontsize=8)
+    return figure
+
+
+def _points(axes: Axes, true: FloatArray, fitted: FloatArray, model: Trained) -> None:
+    colour, marker = COLOURS[model.architecture], "os^D"[(model.layers - 1) % 4]
+    axes.scatter(true, fitted, s=22, color=colour, marker=marker, alpha=0.8, label=model.name)
