@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from piste.errors import ModelError, SettingError, choices
+from piste.models.callable import from_function
 from piste.models.protocol import Classifier
 
 if TYPE_CHECKING:
@@ -46,11 +47,26 @@ def as_classifier(given: Classifier | str | None) -> Classifier:
         return load(given or "demo")
     if hasattr(given, "encode") and hasattr(given, "logits"):
         return given
+    if hasattr(given, "predict_proba") or hasattr(given, "decision_function"):
+        return _from_estimator(given)
+    if hasattr(given, "model") and hasattr(given, "tokenizer"):  # a transformers pipeline
+        return load(given.model, given.tokenizer)
     raise SettingError(
         f"A {type(given).__name__} is not a classifier that piste can ask.",
         "Use piste.load(model, tokenizer) for a transformers model, piste.from_function(fn) for a"
-        ' function of texts (outputs="probabilities" for a predict_proba).',
+        ' function of texts (outputs="probabilities" for probabilities), or a scikit-learn pipeline'
+        " that takes texts.",
     )
+
+
+def _from_estimator(estimator: Any) -> Classifier:
+    """A scikit-learn pipeline that takes texts: its log-odds where it has them."""
+    classes = getattr(estimator, "classes_", None)
+    labels = None if classes is None else [str(name) for name in classes]
+    name = type(estimator).__name__
+    if hasattr(estimator, "decision_function"):
+        return from_function(estimator.decision_function, labels, name=name)
+    return from_function(estimator.predict_proba, labels, outputs="probabilities", name=name)
 
 
 def _compiled(
