@@ -1,48 +1,36 @@
 """`piste compare`: one text, one decision, several explanations."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from piste.cli import options
 from piste.cli.common import check_names, check_paths, listed, read, write
 
 
 def compare(
-    text: Annotated[str | None, typer.Argument(help="The text; - reads standard input.")] = None,
-    file: Annotated[Path | None, typer.Option(help="Read the text from a UTF-8 file.")] = None,
-    model: Annotated[
-        str, typer.Option(help="A hub name, a directory, or demo (the embedded model).")
-    ] = "demo",
+    text: options.Text = None,
+    file: options.File = None,
+    model: options.Model = "demo",
     methods: Annotated[
         str | None,
         typer.Option(
             metavar="NAME,NAME,...", help="Which ones, see `piste methods`; without it, seven."
         ),
     ] = None,
-    target: Annotated[
-        str | None, typer.Option(help="The label to explain; without it, the predicted one.")
-    ] = None,
-    unit: Annotated[str, typer.Option(help="word, token or sentence.")] = "word",
-    repeats: Annotated[
-        str, typer.Option(help="Equal words: shared (one score) or separate.")
-    ] = "shared",
-    seed: Annotated[int, typer.Option(help="Same seed, same scores.")] = 0,
-    budget: Annotated[
-        int | None, typer.Option(help="Most sequences each method may ask of the model.")
-    ] = None,
+    target: options.Target = None,
+    unit: options.Unit = "word",
+    repeats: options.Repeats = "shared",
+    seed: options.Seed = 0,
+    budget: options.EachBudget = None,
     measure: Annotated[
         bool,
         typer.Option("--measure", help="Try each on the model: which one to trust on this text."),
     ] = False,
-    json: Annotated[
-        str | None, typer.Option(metavar="FILE|-", help="Write the comparison as JSON.")
-    ] = None,
-    html: Annotated[Path | None, typer.Option(help="Write a page that opens in a browser.")] = None,
-    figure: Annotated[
-        Path | None, typer.Option(help="Draw it to a .png, .svg or .pdf file.")
-    ] = None,
-    device: Annotated[str | None, typer.Option(help="cpu, cuda, mps; without it, the CPU.")] = None,
+    json: options.Json = None,
+    html: options.Html = None,
+    figure: options.FigureFile = None,
+    device: options.Device = None,
 ) -> None:
     """Explain one decision by several methods: where they agree, what they cost, which to trust."""
     from rich.console import Console

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from piste.cli import options
 from piste.cli.common import listed
 
 
@@ -14,9 +15,7 @@ def evaluate(
         typer.Argument(help="JSON lines, CSV, Parquet, a folder of them, or a hub data set."),
     ],
     out: Annotated[Path, typer.Option(help="A folder for rows, tables and curves; it resumes.")],
-    model: Annotated[
-        str, typer.Option(help="A hub name, a directory, or demo (the embedded model).")
-    ] = "demo",
+    model: options.Model = "demo",
     methods: Annotated[
         str | None,
         typer.Option(
@@ -36,18 +35,12 @@ def evaluate(
     label_column: Annotated[str, typer.Option(help="The column that holds the label.")] = "label",
     id_column: Annotated[str, typer.Option(help="The column that names the text.")] = "id",
     split: Annotated[str, typer.Option(help="Which part of a named data set.")] = "train",
-    target: Annotated[
-        str | None, typer.Option(help="The label to explain; without it, the predicted one.")
-    ] = None,
-    unit: Annotated[str, typer.Option(help="word, token or sentence.")] = "word",
-    repeats: Annotated[
-        str, typer.Option(help="Equal words: shared (one score) or separate.")
-    ] = "shared",
-    seed: Annotated[int, typer.Option(help="Same seed, same figures.")] = 0,
-    budget: Annotated[
-        int | None, typer.Option(help="Most sequences each explanation may ask of the model.")
-    ] = None,
-    device: Annotated[str | None, typer.Option(help="cpu, cuda, mps; without it, the CPU.")] = None,
+    target: options.Target = None,
+    unit: options.Unit = "word",
+    repeats: options.Repeats = "shared",
+    seed: options.Seed = 0,
+    budget: options.EachBudget = None,
+    device: options.Device = None,
 ) -> None:
     """Measure methods on a data set: which explanation is faithful? Exit code 1 if texts failed."""
     from rich.console import Console

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from piste.cli import options
 from piste.cli.common import check_names, check_paths, listed, read, write
 from piste.errors import SettingError, choices
 
@@ -14,24 +15,18 @@ if TYPE_CHECKING:
 
 
 def explain(
-    text: Annotated[str | None, typer.Argument(help="The text; - reads standard input.")] = None,
-    file: Annotated[Path | None, typer.Option(help="Read the text from a UTF-8 file.")] = None,
-    model: Annotated[
-        str, typer.Option(help="A hub name, a directory, or demo (the embedded model).")
-    ] = "demo",
-    target: Annotated[
-        str | None, typer.Option(help="The label to explain; without it, the predicted one.")
-    ] = None,
-    unit: Annotated[str, typer.Option(help="word, token or sentence.")] = "word",
-    repeats: Annotated[
-        str, typer.Option(help="Equal words: shared (one score) or separate.")
-    ] = "shared",
+    text: options.Text = None,
+    file: options.File = None,
+    model: options.Model = "demo",
+    target: options.Target = None,
+    unit: options.Unit = "word",
+    repeats: options.Repeats = "shared",
     method: Annotated[str, typer.Option(help="See `piste methods`.")] = "slalom",
     focus: Annotated[
         str | None,
         typer.Option(help="With slalom: tokens, or text (predicts removals too; 4 times as dear)."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Same seed, same scores.")] = 0,
+    seed: options.Seed = 0,
     budget: Annotated[
         int | None,
         typer.Option(
@@ -42,14 +37,10 @@ def explain(
         float | None,
         typer.Option(help="Ask until the strongest scores are known so well: 0.1 is a tenth."),
     ] = None,
-    json: Annotated[
-        str | None, typer.Option(metavar="FILE|-", help="Write the explanation as JSON.")
-    ] = None,
-    html: Annotated[Path | None, typer.Option(help="Write a page that opens in a browser.")] = None,
-    figure: Annotated[
-        Path | None, typer.Option(help="Draw it to a .png, .svg or .pdf file.")
-    ] = None,
-    device: Annotated[str | None, typer.Option(help="cpu, cuda, mps; without it, the CPU.")] = None,
+    json: options.Json = None,
+    html: options.Html = None,
+    figure: options.FigureFile = None,
+    device: options.Device = None,
     endpoint: Annotated[
         str | None,
         typer.Option(

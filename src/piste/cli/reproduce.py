@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from piste.cli import options
 from piste.errors import SettingError
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def reproduce(
     data: Annotated[
         Path | None, typer.Option(help="A folder with the data sets: imdb/, yelp/, yelp_hat/.")
     ] = None,
-    device: Annotated[str | None, typer.Option(help="cpu, cuda, mps; without it, the CPU.")] = None,
+    device: options.Device = None,
     pretrained: Annotated[
         str | None,
         typer.Option(help="Start from these weights (a hub name or a folder), not from ours."),

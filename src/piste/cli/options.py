@@ -1,0 +1,23 @@
+"""Options that several commands share, each said once."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Text = Annotated[str | None, typer.Argument(help="The text; - reads standard input.")]
+File = Annotated[Path | None, typer.Option(help="Read the text from a UTF-8 file.")]
+Model = Annotated[str, typer.Option(help="A hub name, a directory, or demo (the embedded model).")]
+Target = Annotated[
+    str | None, typer.Option(help="The label to explain; without it, the predicted one.")
+]
+Unit = Annotated[str, typer.Option(help="word, token or sentence.")]
+Repeats = Annotated[str, typer.Option(help="Equal words: shared (one score) or separate.")]
+Seed = Annotated[int, typer.Option(help="Same seed, same scores.")]
+Json = Annotated[str | None, typer.Option(metavar="FILE|-", help="Write the result as JSON.")]
+Html = Annotated[Path | None, typer.Option(help="Write a page that opens in a browser.")]
+FigureFile = Annotated[Path | None, typer.Option(help="Draw it to a .png, .svg or .pdf file.")]
+Device = Annotated[str | None, typer.Option(help="cpu, cuda, mps; without it, the CPU.")]
+EachBudget = Annotated[
+    int | None, typer.Option(help="Most sequences each method may ask of the model.")
+]
