@@ -90,3 +90,26 @@ def test_missing_files_empty_folders_and_unknown_names(tmp_path, monkeypatch):
         read(tmp_path / "none.jsonl")
     with pytest.raises(PisteError, match="no data set of that name"):
         read("no/such-data-set-anywhere")
+
+
+def test_marks_are_read_as_written(tmp_path):
+    rows = [
+        {"text": "a b", "words": ["a", "b"], "maps": [["0", "1"]]},
+        {"text": "a b", "words": ["a", "b"], "maps": [1, 0]},
+        {"text": "a b", "words": ["a", "b"], "maps": [["yes", "no"]]},
+    ]
+    (tmp_path / "a.jsonl").write_text(lines(rows))
+    found = [example.maps for example in read_examples(tmp_path / "a.jsonl")]
+    assert found == [((0, 1),), ((1, 0),), ()]
+    (tmp_path / "a.csv").write_text('text,words,maps\na b,"[""a"", ""b""]","[[0, 1]]"\n')
+    (example,) = read_examples(tmp_path / "a.csv")
+    assert example.words == ("a", "b")
+    assert example.maps == ((0, 1),)
+
+
+def test_one_bad_line_is_one_bad_row(tmp_path):
+    deep = "[" * 100_000
+    (tmp_path / "a.jsonl").write_text(lines(ROWS) + "{broken\n" + deep + "\n" + lines(ROWS))
+    found = list(read_examples(tmp_path / "a.jsonl"))
+    assert [example.problem is None for example in found] == [True, True, False, False, True, True]
+    assert "Line 3" in found[2].problem

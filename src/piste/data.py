@@ -20,6 +20,8 @@ from typing import IO, Any
 from piste.errors import FileError, SettingError
 
 KINDS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
+LONGEST_CELL = 1 << 27
+PROBLEM = "\0problem"  # a column no file has: what is wrong with the row
 Row = Mapping[str, Any]
 
 
@@ -71,6 +73,8 @@ def read_examples(
 
 
 def _example(row: Row, index: int, columns: Columns) -> Example:
+    if PROBLEM in row:
+        return Example(str(index), "", problem=row[PROBLEM])
     name = row.get(columns.id)
     identity = str(index) if name is None else str(name)
     text, label = row.get(columns.text), row.get(columns.label)
@@ -87,13 +91,36 @@ def _example(row: Row, index: int, columns: Columns) -> Example:
 
 
 def _strings(given: object) -> tuple[str, ...]:
-    return tuple(map(str, given)) if isinstance(given, Sequence) else ()
+    listed = _listed(given)
+    return tuple(map(str, listed)) if isinstance(listed, Sequence) else ()
 
 
 def _maps(given: object) -> tuple[tuple[int, ...], ...]:
-    if not isinstance(given, Sequence) or isinstance(given, str):
+    """One tuple of 0 and 1 for each annotator; nothing where the cell holds something else."""
+    listed = _listed(given)
+    if not isinstance(listed, Sequence):
         return ()
-    return tuple(tuple(int(bool(mark)) for mark in marks) for marks in given)
+    if listed and not isinstance(listed[0], Sequence):
+        listed = [listed]  # one annotator
+    try:
+        maps = tuple(tuple(_MARKS[mark] for mark in marks) for marks in listed)
+    except (KeyError, TypeError):
+        return ()
+    return maps
+
+
+_MARKS = {0: 0, 1: 1, "0": 0, "1": 1}  # False and True are 0 and 1
+
+
+def _listed(given: object) -> object:
+    """A list, also where a CSV cell holds it as JSON."""
+    if not isinstance(given, str):
+        return given
+    try:
+        found = json.loads(given)
+    except ValueError:
+        return None
+    return found if isinstance(found, list) else None
 
 
 def _rows(source: str | os.PathLike[str], split: str) -> Iterator[Row]:
@@ -124,6 +151,7 @@ def _read(path: Path) -> Iterator[Row]:
             return
         with path.open("rb") as raw, _opened(raw, path) as stream:
             if kind in (".csv", ".tsv"):
+                csv.field_size_limit(LONGEST_CELL)
                 yield from csv.DictReader(stream, delimiter="\t" if kind == ".tsv" else ",")
             else:
                 yield from _json_lines(stream, path)
@@ -143,15 +171,12 @@ def _json_lines(stream: IO[str], path: Path) -> Iterator[Row]:
             continue
         try:
             row = json.loads(line)
-        except ValueError as error:
-            raise FileError(
-                f"Line {number} of {path} is not JSON: {error}.", "Give one JSON object a line."
-            ) from error
-        if not isinstance(row, dict):
-            raise FileError(
-                f"Line {number} of {path} is no JSON object.", "Give one JSON object a line."
-            )
-        yield row
+            wrong = None if isinstance(row, dict) else "is no JSON object"
+        except (ValueError, RecursionError) as error:
+            row, wrong = {}, f"is not JSON: {error}"
+        if wrong is not None and number == 1:
+            raise FileError(f"Line 1 of {path} {wrong}.", "Give one JSON object a line.")
+        yield row if wrong is None else {PROBLEM: f"Line {number} {wrong}."}
 
 
 def _parquet(path: Path) -> Iterator[Row]:

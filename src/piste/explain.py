@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 import numpy as np
 
 from piste.errors import SettingError, whole_number
-from piste.explanation import Cost, Explanation, Stopped
+from piste.explanation import Cost, Explanation, FloatArray, Stopped
 from piste.methods import find_method, settings
 from piste.methods.base import Method
 from piste.models.loading import as_classifier
@@ -33,6 +33,7 @@ def explain(
     tolerance: float | None = None,
     batch_tokens: int = BATCH_TOKENS,
     progress: Progress | None = None,
+    answers: dict[bytes, FloatArray] | None = None,
 ) -> Explanation:
     """Explain why `classifier` (the embedded model by default) decides on `text` as it does.
 
@@ -47,6 +48,7 @@ def explain(
     budget up to ten times the usual sequences are asked for it; None: 0.05, within the usual ones.
     batch_tokens: how many tokens go through the model at once; it does not change the scores.
     progress: called with (sequences answered, sequences planned).
+    answers: a dict that is filled with the model's answers; what it holds already is not asked.
     """
     name, chosen = find_method(method)
     seed = whole_number("seed", seed, 0)
@@ -57,6 +59,7 @@ def explain(
     encoding = classifier.encode(check_text(text))
     players = split(encoding, unit, repeats)
     query = Query(classifier, encoding.frame, budget, tolerance, batch_tokens, progress)
+    query.answers = query.answers if answers is None else answers
     whole = query.logits(players.whole.expand(players.ids))[0]
     resolved = resolve_target(classifier, whole, target)
     found = chosen.explain(query, players, resolved, np.random.default_rng(seed))

@@ -17,7 +17,8 @@ def write_atomic(path: str | os.PathLike[str], data: str | bytes) -> Path:
     A link is followed; a device or a pipe is written to, not replaced; an existing file keeps its
     permissions.
     """
-    payload = data.encode("utf-8") if isinstance(data, str) else data
+    # A lone surrogate has no UTF-8: it is written as its escape rather than not at all.
+    payload = data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data
     try:
         target = Path(path).resolve()
         mode = target.stat().st_mode if target.exists() else stat.S_IFREG | NEW_FILE

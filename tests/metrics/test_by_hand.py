@@ -181,3 +181,21 @@ def test_metrics_that_lack_what_they_need_say_nothing(demo):
 def test_an_unknown_metric_is_guessed():
     with pytest.raises(piste.PisteError, match="Did you mean 'deletion'"):
         find_metric("delition")
+
+
+def test_words_are_found_whole():
+    on = trial("thin plot in all", additive({}))
+    found = consensus(on.players, ["in", "all"], [[1, 0]])
+    assert [p.text for p, mark in zip(on.players.items, found, strict=True) if mark] == ["in"]
+    assert consensus(on.players, ["plot", "a"], [[1, 1]]) is None
+
+
+def test_scores_without_a_side_are_compared_with_sizes(demo):
+    import dataclasses
+
+    on = trial("a b c", additive({}))
+    found = piste.explain("a b c", piste.from_function(additive({})), "occlusion")
+    weights = np.array([2.0, -3.0, 0.5])
+    for name in ("importance", "grad-l2", "alpha-avg"):
+        view = dataclasses.replace(found, scores={name: np.abs(weights)}, primary=name)
+        assert naive_bayes_correlation(view, weights, on.players) == pytest.approx(1.0)

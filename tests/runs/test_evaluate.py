@@ -224,3 +224,111 @@ def test_mistakes_are_said_before_the_work(demo):
     classifier = piste.from_function(additive({}))
     with pytest.raises(SettingError, match="drawn anew"):
         evaluate(EXAMPLES, classifier, ["lime"], ["randomisation"])
+
+
+def test_changed_texts_and_failures_are_made_again(tmp_path):
+    calls = []
+
+    def moody(texts: list[str]) -> np.ndarray:
+        calls.append(texts)
+        if any("boom" in text for text in texts) and moody.broken:
+            raise ValueError("out of order")
+        return additive({"good": 1.0, "bad": -1.0})(texts)
+
+    moody.broken = True
+    classifier = piste.from_function(moody)
+
+    def run(*texts):
+        examples = [piste.Example(str(n), text) for n, text in enumerate(texts)]
+        return evaluate(examples, classifier, ["occlusion"], ["deletion"], out=tmp_path / "out")
+
+    first = run("good x y", "boom x y")
+    assert [(text, reason) for text, _, reason in first.failures()] == [
+        ("1", "ValueError: out of order")
+    ]
+    moody.broken = False
+    assert not run("good x y", "boom x y").failures()  # tried again
+    asked = len(calls)
+    changed = run("bad x y", "boom x y")
+    assert len(calls) > asked
+    fresh = evaluate([piste.Example("0", "bad x y")], classifier, ["occlusion"], ["deletion"])
+    assert changed.values("occlusion", "deletion")[0] == fresh.values("occlusion", "deletion")[0]
+    asked = len(calls)
+    run("bad x y", "boom x y")
+    assert len(calls) == asked + 1  # the probe only: the last line of a text holds
+
+
+def test_two_models_of_one_name_do_not_mix(tmp_path):
+    texts = [piste.Example("0", "good x y")]
+    for sign in (1.0, -1.0):
+        function = additive({"good": sign, "bad": -sign})
+        classifier = piste.from_function(lambda t, f=function: f(t), name="same")
+        if sign > 0:
+            evaluate(texts, classifier, ["occlusion"], ["deletion"], out=tmp_path / "out")
+        else:
+            function_of = piste.from_function(lambda t: np.array([9.0 + len(x) for x in t]))
+            function_of.name = "same"
+            with pytest.raises(SettingError, match="were made with answer"):
+                evaluate(texts, function_of, ["occlusion"], ["deletion"], out=tmp_path / "out")
+
+
+def test_a_typo_does_not_spoil_the_folder(demo, data, tmp_path):
+    out = tmp_path / "out"
+    with pytest.raises(FileError, match="there are id, text"):
+        evaluate(data, demo, ["occlusion"], ["deletion"], out=out, columns=piste.Columns("txt"))
+    assert evaluate(data, demo, ["occlusion"], ["deletion"], out=out, seed=3).rows
+
+
+def test_views_keep_their_own_settings():
+    from piste.methods.lime import Lime
+
+    classifier = piste.from_function(additive({f"w{n}": float(n) for n in range(6)}))
+    text = [piste.Example("0", "w0 w1 w2 w3 w4 w5")]
+    pair = [View("fine", Lime(samples=400)), View("rough", Lime(samples=7))]
+    both = evaluate(text, classifier, pair, ["stability"])
+    for view in pair:
+        alone = evaluate(text, classifier, [view], ["stability"])
+        assert both.values(view.name, "stability") == alone.values(view.name, "stability")
+        assert (
+            both.rows[0]["cost"][view.name]["forwards"]
+            == (alone.rows[0]["cost"][view.name]["forwards"])
+        )
+
+
+def test_metrics_do_not_ask_what_methods_have_asked():
+    asked: list[str] = []
+
+    def counted(texts: list[str]) -> np.ndarray:
+        asked.extend(texts)
+        return additive({"a": 1.0})(texts)
+
+    found = evaluate(
+        [piste.Example("0", "a b c")], piste.from_function(counted), ["occlusion"],
+        ["leave-one-out"],
+    )  # fmt: skip
+    spent = found.rows[0]["cost"]["occlusion"]["forwards"]
+    curve = 1  # of the deletion curve: one of its two points is a single removal
+    assert len(asked) <= 1 + spent + curve
+
+
+def test_what_a_metric_lacks_is_said(demo, data):
+    with pytest.raises(SettingError, match="--train"):
+        evaluate(data, demo, ["occlusion"], ["naive-bayes"])
+    found = evaluate(data, demo, ["occlusion"], ["deletion", "human-auroc"], limit=1)
+    assert ("t0", "human-auroc", "no human marks fit this text") in found.failures()
+    with pytest.raises(piste.PisteError, match="no text"):
+        evaluate([], demo, ["occlusion"], ["deletion"])
+    with pytest.raises(SettingError, match="no example"):
+        evaluate(["text"], demo, ["occlusion"], ["deletion"])
+
+
+def test_pairs_that_ran_keep_their_agreement():
+    classifier = piste.from_function(additive({"a": 2.0, "b": 1.0}))
+    found = evaluate([piste.Example("0", "a b c")], classifier,
+                     ["occlusion", "gradients", "lime"], ["deletion"])  # fmt: skip
+    from piste.runs.summary import agreements
+
+    matrix = agreements(found)
+    assert matrix[0, 2] > 0.9
+    assert np.isnan(matrix[0, 1])
+    assert differences(made_up([1.0] * 9, [1.0 + 1e-12] * 9))[0].better is None  # rounding

@@ -34,6 +34,7 @@ def compare(
 ) -> None:
     """Explain one decision by several methods: where they agree, what they cost, which to trust."""
     from rich.console import Console
+    from rich.markup import escape
 
     import piste
     from piste.cli.progress import LateBar
@@ -46,7 +47,7 @@ def compare(
     named(chosen)  # typos should not wait for the model to load
     check_names(unit, repeats, figure)
     console = Console(stderr=True)
-    with console.status(f"Loading {model} ..."):
+    with console.status(escape(f"Loading {model} ...")):
         classifier = piste.load(model, device=device)
     with LateBar("Asking the model", console) as bar:
         found = piste.compare(

@@ -34,6 +34,12 @@ def evaluate(
     text_column: Annotated[str, typer.Option(help="The column that holds the text.")] = "text",
     label_column: Annotated[str, typer.Option(help="The column that holds the label.")] = "label",
     id_column: Annotated[str, typer.Option(help="The column that names the text.")] = "id",
+    words_column: Annotated[
+        str, typer.Option(help="The column that holds the annotated words.")
+    ] = "words",
+    maps_column: Annotated[
+        str, typer.Option(help="The column that holds the annotators' marks.")
+    ] = "maps",
     split: Annotated[str, typer.Option(help="Which part of a named data set.")] = "train",
     target: options.Target = None,
     unit: options.Unit = "word",
@@ -44,6 +50,7 @@ def evaluate(
 ) -> None:
     """Measure methods on a data set: which explanation is faithful? Exit code 1 if texts failed."""
     from rich.console import Console
+    from rich.markup import escape
 
     import piste
     from piste.cli.progress import LateBar
@@ -60,7 +67,7 @@ def evaluate(
     for name in measured:
         find_metric(name)
     console = Console(stderr=True)
-    with console.status(f"Loading {model} ..."):
+    with console.status(escape(f"Loading {model} ...")):
         classifier = piste.load(model, device=device)
     with LateBar("Texts", console) as bar:
         found = piste.evaluate(
@@ -70,7 +77,7 @@ def evaluate(
             measured,
             out=out,
             limit=limit,
-            columns=Columns(text_column, label_column, id_column),
+            columns=Columns(text_column, label_column, id_column, words_column, maps_column),
             split=split,
             train=train,
             unit=unit,

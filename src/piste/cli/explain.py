@@ -58,6 +58,7 @@ def explain(
 ) -> None:
     """Explain why the model classifies TEXT as it does."""
     from rich.console import Console
+    from rich.markup import escape
 
     import piste
     from piste.cli.progress import LateBar
@@ -69,7 +70,7 @@ def explain(
     check_names(unit, repeats, figure)
     console = Console(stderr=True)
     if endpoint is None:
-        with console.status(f"Loading {model} ..."):
+        with console.status(escape(f"Loading {model} ...")):
             classifier: Classifier = piste.load(model, device=device)
     else:
         classifier = _remote(endpoint, labels, prompt, None if model == "demo" else model, api)

@@ -34,6 +34,7 @@ def reproduce(
 ) -> None:
     """Make a table or figure of the papers anew: our figures beside theirs."""
     from rich.console import Console
+    from rich.markup import escape
 
     shown = Console(highlight=False, markup=False)
     if list_them:
@@ -47,7 +48,7 @@ def reproduce(
     from piste.files import cache_directory
 
     started = time.perf_counter()
-    with Console(stderr=True).status(f"Running {name} ...") as status:
+    with Console(stderr=True).status(escape(f"Running {name} ...")) as status:
         context = Context(
             cache_directory() / "experiments",
             scale,
@@ -55,7 +56,7 @@ def reproduce(
             device,
             pretrained,
             seed,
-            say=lambda line: status.update(f"{name}: {line}"),
+            say=lambda line: status.update(escape(f"{name}: {line}")),
         )
         outcome = run(name, context)
     spent = time.perf_counter() - started

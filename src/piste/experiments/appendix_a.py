@@ -147,7 +147,7 @@ def draw(found: Mapping[str, FloatArray], runs: Sequence[int], models: Sequence[
         axes.plot(runs, found[model.name], f"o{style}", color=colour, label=model.name, ms=4)
     axes.set_xlabel(f'length of the run of "{WORD}" (words)')
     axes.set_ylabel("KernelSHAP value of one word (log-odds)")
-    axes.set_ylim(bottom=0)
+    axes.axhline(0, color="0.8", lw=0.8)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, fontsize=8)
     return figure

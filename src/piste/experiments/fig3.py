@@ -35,6 +35,7 @@ from piste.theory.report import Table
 
 WORD = "perfect"
 TRUTH, NET = "linear truth", "ReLU net on counts"
+THEIRS = {TRUTH: "grows", NET: ""}  # the paper's; every transformer goes flat
 SHOWN = (1, 5, 10, 20)  # repeats that the table tells
 FLAT = 0.1  # of the truth's slope: less is flat
 STYLES = ("-", "--", "-.", ":")  # by number of layers, the fewest first
@@ -114,9 +115,11 @@ def _slope(numbers: FloatArray) -> float:
 
 def table(found: Mapping[str, Run]) -> Table:
     """Log-odds by repeats, and the slope of each half."""
-    columns = ("classifier", *(f"{n} x" for n in SHOWN), "slope, first half", "last half", "ratio")
+    slopes = ("slope, first half", "last half", "ratio")
+    columns = ("classifier", *(f"{n} x" for n in SHOWN), *slopes, "paper")
     rows = [
-        (name, *(_number(one.at(n)) for n in SHOWN), *_growth(one)) for name, one in found.items()
+        (name, *(_number(one.at(n)) for n in SHOWN), *_growth(one), THEIRS.get(name, "goes flat"))
+        for name, one in found.items()
     ]
     return Table(f'Log-odds of runs of "{WORD}"; slopes in log-odds a word', columns, tuple(rows))
 
@@ -124,7 +127,7 @@ def table(found: Mapping[str, Run]) -> Table:
 def _growth(one: Run) -> tuple[str, str, str]:
     first, last = one.slopes
     steep = abs(first) >= FLAT * WEIGHTS[WORD]
-    return f"{first:+.3f}", f"{last:+.3f}", f"{last / first:.2f}" if steep else "flat throughout"
+    return f"{first:+.3f}", f"{last:+.3f}", f"{last / first:.2f}" if steep else "first half flat"
 
 
 def _number(value: float | None) -> str:

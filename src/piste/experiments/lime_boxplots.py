@@ -209,37 +209,41 @@ def findings(
 def _rule_finding(here: RuleFit, fits: Sequence[RuleFit]) -> str:
     typical = float(np.median([one.correlation for one in fits]))
     far = float(np.median([one.distance for one in fits]))
-    verdict = "holds" if far < 0.1 else "orders the words well" if typical > 0.9 else "is rough"
+    rough = "follows LIME, but not closely" if typical > 0.9 else "is only a rough guide to LIME"
     return (
         f"The paper's 3/2 rule is {here.distance:.0%} from the exact form on this review"
         f" (correlation {here.correlation:.2f}); over {len(fits):,} test reviews the medians are"
-        f" {far:.0%} and {typical:.2f}: for this model the rule {verdict}"
-        + (", the integral is exact." if far >= 0.1 else ".")
+        f" {far:.0%} and {typical:.2f}: for this model it {'holds' if far < 0.1 else rough}."
     )
 
 
 def draw(runs: FloatArray, forms: Forms, names: Mapping[int, str], settings: Settings) -> Figure:
-    """A box for each word, by falling coefficient, with both closed forms on top."""
+    """A box for each word with the closed forms on top; below, the runs less the exact form."""
     order = np.argsort(-forms.exact)
-    places = np.arange(len(order))
+    shown = [literal(names[number]) for number in forms.words[order].tolist()]
     with house_style():
-        figure = Figure(figsize=(9.6, 4.6), layout="constrained")
-        axes = figure.subplots()
-        axes.axhline(0, color="#999999", linewidth=0.8)
-        _boxes(axes, runs[:, order])
-        axes.plot(places, forms.exact[order], "x", color=EXACT, markersize=8, markeredgewidth=1.8,
-                  label="closed form, exact (integral)", zorder=4)  # fmt: skip
-        axes.plot(places, forms.rule[order], "D", color=RULE, markersize=5, fillstyle="none",
-                  label="closed form, the paper's 3/2 rule", zorder=3)  # fmt: skip
-        shown = [literal(names[number]) for number in forms.words[order].tolist()]
-        axes.set_xticks(places)
-        axes.set_xticklabels(
-            shown, rotation=60, ha="right", rotation_mode="anchor", parse_math=False
-        )
-        axes.set_ylabel("LIME coefficient, log-odds of positive")
-        axes.set_xlabel(f"words; boxes: {len(runs)} runs of {settings.samples[-1]:,} samples")
-        axes.legend(frameon=False)
+        figure = Figure(figsize=(9.6, 6), layout="constrained")
+        whole, rest = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
+        for axes, boxes in ((whole, runs), (rest, runs - forms.exact)):
+            axes.axhline(0, color="#999999", linewidth=0.8, zorder=1)
+            _boxes(axes, boxes[:, order])
+        _marks(whole, forms.exact[order], forms.rule[order])
+        whole.set_ylabel("LIME coefficient,\nlog-odds of positive")
+        rest.set_ylabel("the same less\nthe exact form")
+        rest.set_xticks(range(len(shown)))
+        style = {"rotation": 60, "ha": "right", "rotation_mode": "anchor"}
+        rest.set_xticklabels(shown, parse_math=False, **style)
+        rest.set_xlabel(f"words; boxes: {len(runs)} runs of {settings.samples[-1]:,} samples")
     return figure
+
+
+def _marks(axes: Axes, exact: FloatArray, rule: FloatArray) -> None:
+    places = range(len(exact))
+    label = "closed form, exact (integral)"
+    axes.plot(places, exact, "x", color=EXACT, markersize=7, label=label, zorder=4)
+    label = "closed form, the paper's 3/2 rule"
+    axes.plot(places, rule, "D", color=RULE, markersize=5, fillstyle="none", label=label, zorder=3)
+    axes.legend(frameon=False)
 
 
 def _boxes(axes: Axes, runs: FloatArray) -> None:

@@ -18,6 +18,7 @@ from piste.explanation import FloatArray
 from piste.metrics.agreement import spearman
 from piste.ragged import IntArray
 from piste.render.comparison_figure import RULE, WEIGHT, Canvas
+from piste.render.comparison_words import share
 from piste.render.figure import house_style, literal
 from piste.render.paragraph import FAINT, LEADING, SIZE, WHITE, Line, Piece, Ruler, wrap
 from piste.render.shades import AGAINST, FOR, RGB
@@ -75,11 +76,13 @@ def reproduce(context: Context, settings: Settings) -> Outcome:
         tables=(
             _matrix(found.ranks, "Rank correlation (Spearman) of the sentence's words"),
             _matrix(sample.ranks, f"Mean rank correlation over {sample.texts:,} test reviews"),
-            _matrix(sample.signs, "Share of words whose signs differ, same reviews", "{:.0%}"),
+            _matrix(
+                sample.signs, "Share of words whose signs differ, same reviews", "{:.0%}".format
+            ),
             _by_method(sample, turned),
         ),
         figures={
-            "highlights": highlights(by_place(scores, ids), stage.sentence.tokens),
+            "highlights": highlights(by_place(scores, ids), stage.sentence),
             "correlations": matrices(found, sample),
         },
         settings=_told(sample),
@@ -176,10 +179,10 @@ def _nearest_finding(sample: Agreement) -> str:
     )
 
 
-def highlights(scores: Scores, tokens: Sequence[str]) -> Figure:
+def highlights(scores: Scores, sentence: imdb.Sentence) -> Figure:
     """One row of highlighted words an explanation, each scaled by its strongest word."""
     with house_style():
-        rows = {name: wrap(_pieces(scores[name], tokens), TEXT) for name in NAMES}
+        rows = {name: wrap(_pieces(scores[name], sentence), TEXT) for name in NAMES}
         heights = {name: LEADING * len(lines) + GAP for name, lines in rows.items()}
         canvas = Canvas(2 * MARGIN + sum(heights.values()) + 16)
         down = MARGIN
@@ -190,15 +193,20 @@ def highlights(scores: Scores, tokens: Sequence[str]) -> Figure:
     return canvas.figure
 
 
-def _pieces(scores: FloatArray, tokens: Sequence[str]) -> list[Piece]:
-    """Words and the spaces between them, with strengths from -1 to 1."""
+def _pieces(scores: FloatArray, sentence: imdb.Sentence) -> list[Piece]:
+    """The text cut into words, with strengths from -1 to 1, and the spaces between them."""
     ruler, top = Ruler(SIZE), float(np.abs(scores).max()) or 1.0
     space = Piece(" ", ruler.width("x x") - ruler.width("xx"))
-    found = []
-    for token, score in zip(tokens, scores, strict=True):
+    found: list[Piece] = []
+    at = 0
+    for token, score in zip(sentence.tokens, scores, strict=True):
+        start = sentence.text.index(token, at)
+        if start > at and found:
+            found.append(space)
         shown = literal(token)
-        found += [Piece(shown, ruler.width(shown), float(score) / top), space]
-    return found[:-1]
+        found.append(Piece(shown, ruler.width(shown), float(score) / top))
+        at = start + len(token)
+    return found
 
 
 def _row(canvas: Canvas, name: str, lines: Sequence[Line], down: float) -> None:
@@ -247,21 +255,21 @@ def matrices(found: Agreement, sample: Agreement) -> Figure:
 
 
 def _square(axes: Axes, table: FloatArray, title: str) -> AxesImage:
-    image = axes.imshow(table, cmap="PuOr_r", vmin=-1, vmax=1)
+    image = axes.imshow(table, cmap="PuOr", vmin=-1, vmax=1)
     names = [_shown(name) for name in NAMES]
     axes.set_xticks(range(len(names)), names, rotation=45, ha="right", rotation_mode="anchor")
     axes.set_yticks(range(len(names)), names)
     axes.set_title(title, fontsize=10)
     for row, column in np.ndindex(*table.shape):
-        value = table[row, column]
+        value = float(table[row, column])
         colour = "white" if abs(value) > 0.7 else "black"
-        axes.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=8, color=colour)
+        axes.text(column, row, share(value), ha="center", va="center", fontsize=8, color=colour)
     return image
 
 
-def _matrix(table: FloatArray, title: str, shape: str = "{:.2f}") -> Table:
+def _matrix(table: FloatArray, title: str, told: Callable[[float], str] = share) -> Table:
     names = tuple(map(_shown, NAMES))
-    rows = tuple((name, *map(shape.format, row)) for name, row in zip(names, table, strict=True))
+    rows = tuple((name, *map(told, row)) for name, row in zip(names, table, strict=True))
     return Table(title, ("", *names), rows)
 
 
@@ -270,9 +278,9 @@ def _by_method(sample: Agreement, turned: Mapping[str, float]) -> Table:
         (
             _shown(name),
             f"{sample.negative[row]:.0%}",
-            f"{_pair(sample.ranks, name, 'LIME'):.2f}",
-            f"{_pair(sample.sizes, name, 'LIME'):.2f}",
-            f"{turned[name]:.2f}",
+            share(_pair(sample.ranks, name, "LIME")),
+            share(_pair(sample.sizes, name, "LIME")),
+            share(turned[name]),
         )
         for row, name in enumerate(NAMES)
     )

@@ -62,7 +62,7 @@ class Trained:
 
     classifier: SingleLayerClassifier
     settings: Settings
-    facts: Mapping[str, Any]  # of `facts_of`
+    facts: Mapping[str, Any]  # of `fit`
 
     @cached_property
     def exact(self) -> SingleLayer:

@@ -226,5 +226,6 @@ def draw(models: Sequence[Trained], found: Mapping[str, Sequence[Errors]]) -> Fi
         axes.set_ylabel("mean squared error x100 (log-odds²)")
         axes.tick_params(axis="x", labelsize=8)
         axes.spines[["top", "right"]].set_visible(False)
-    np.ravel(panels)[0].legend(frameon=False, fontsize=8)
+    handles, names = np.ravel(panels)[0].get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside upper center", ncols=4, frameon=False, fontsize=9)
     return figure

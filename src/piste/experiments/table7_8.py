@@ -40,6 +40,7 @@ from piste.theory.report import Table
 
 SGD, NEWTON, FRAMED = "SGD", "Gauss-Newton", "Gauss-Newton + frame"
 ITSELF = "the SLALOM itself"
+EXACT = 1e-6  # an error that counts as none
 PAPER_LOGITS, PAPER_PARAMETERS = (0.001, 0.017), (0.09, 1.65)
 Fit = Callable[[sparse.csr_array, FloatArray, int], SlalomModel]  # counts, log-odds, seed
 
@@ -197,19 +198,28 @@ def findings(found: Mapping[str, Measured]) -> tuple[str, ...]:
         _range_sentence("log-odds", [fit.logits for fit in fits], PAPER_LOGITS),
         _range_sentence("parameters", [fit.parameters for fit in fits], PAPER_PARAMETERS),
     ]
-    nearer = sum(one.fits[NEWTON].logits < one.own for one in learnt.values())
-    said.append(
-        f"The fitted SLALOM is nearer to the truth than the transformer that it was fitted to for"
-        f" {nearer} of {len(learnt)} models: what cannot be told from labels, or was not learnt, a"
-        " fit cannot recover, but it leaves out what is not SLALOM."
+    return (*said, _nearer_sentence(list(learnt.values())), *_exact_sentence(found.get(ITSELF)))
+
+
+def _nearer_sentence(learnt: Sequence[Measured]) -> str:
+    nearer = sum(one.fits[NEWTON].logits < one.own for one in learnt)
+    said = (
+        "The fitted SLALOM is nearer to the truth than the transformer that it was fitted to for"
+        f" {nearer} of {len(learnt)} models"
     )
-    if ITSELF in found:
-        exact = found[ITSELF].fits[NEWTON]
-        said.append(
-            f"Asked directly, the SLALOM itself is recovered to {exact.logits:.1e} in log-odds and"
-            f" {exact.parameters:.1e} in parameters: the errors above are the models'."
-        )
-    return tuple(said)
+    return f"{said}: it leaves out what is not SLALOM." if nearer == len(learnt) else f"{said}."
+
+
+def _exact_sentence(itself: Measured | None) -> list[str]:
+    if itself is None:
+        return []
+    logits, parameters = itself.fits[NEWTON].logits, itself.fits[NEWTON].parameters
+    said = (
+        f"Asked directly, the SLALOM itself is recovered to {logits:.0e} in log-odds and"
+        f" {parameters:.0e} in parameters"
+    )
+    small = logits < EXACT and parameters < EXACT
+    return [f"{said}: the errors above are the models', not the fit's." if small else f"{said}."]
 
 
 def _range_sentence(what: str, ours: Sequence[float], theirs: tuple[float, float]) -> str:

@@ -1,5 +1,6 @@
 """Human attention: do the scores single out the words that people marked?"""
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -43,12 +44,19 @@ def _spans(text: str, words: Sequence[str]) -> list[tuple[int, int]] | None:
     if len(lowered) != len(text):  # a few letters grow when they are lowered
         lowered = text
     for word in words:
-        start = lowered.find(word.lower(), cursor)
-        if start < 0:
+        found = re.compile(_whole(word.lower())).search(lowered, cursor)
+        if found is None:
             return None
-        cursor = start + len(word)
+        start, cursor = found.span()
         spans.append((start, cursor))
     return spans
+
+
+def _whole(word: str) -> str:
+    """A pattern for the word that does not stand inside another."""
+    before = r"(?<!\w)" if word[:1].isalnum() else ""
+    after = r"(?!\w)" if word[-1:].isalnum() else ""
+    return f"{before}{re.escape(word)}{after}"
 
 
 def auroc(scores: FloatArray, marked: BoolArray) -> float | None:

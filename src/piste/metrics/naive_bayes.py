@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from piste.explanation import Explanation, FloatArray
+from piste.explanation import SIDELESS, Explanation, FloatArray
 from piste.metrics.agreement import spearman
 from piste.text.players import Players
 
@@ -48,12 +48,14 @@ class NaiveBayes:
 def naive_bayes_correlation(
     explanation: Explanation, weights: FloatArray, players: Players
 ) -> float | None:
-    """Spearman's correlation with the weights over distinct players; importances with their size.
+    """Spearman's correlation with the weights over distinct players.
+
+    Scores without a side (importances, attention) are compared with the weights' size.
 
     None where either never varies.
     """
     first = players.first
     scores = explanation.scores[explanation.primary][first]
-    wanted = np.abs(weights[first]) if explanation.primary == "importance" else weights[first]
+    wanted = np.abs(weights[first]) if explanation.primary in SIDELESS else weights[first]
     found = spearman(scores, wanted)
     return found if np.isfinite(found) else None

@@ -36,7 +36,9 @@ def removal_error(
     true = target.score - left
     predicted = np.array([explanation.change(gone.tolist()) for gone in removed])
     typical = float(np.mean(true**2))
-    return float(np.sqrt(np.mean((predicted - true) ** 2) / typical)) if typical > 0 else None
+    if typical <= (1e-9 * max(1.0, abs(target.score))) ** 2:  # rounding
+        return None
+    return float(np.sqrt(np.mean((predicted - true) ** 2) / typical))
 
 
 def predicts(explanation: Explanation) -> bool:

@@ -54,8 +54,11 @@ class Endpoint:
     rate: float | None = None  # questions a second, at most
 
     def __post_init__(self) -> None:
-        if urlsplit(self.url).scheme not in ("http", "https"):
-            raise SettingError(f"{self.url!r} is no address.", "Give http(s)://host/v1.")
+        if not _is_address(self.url):
+            raise SettingError("The endpoint's URL is no address.", "Give http(s)://host/v1.")
+        numbers = (self.timeout, self.concurrency, 1 if self.rate is None else self.rate)
+        if min(numbers) <= 0 or self.retries < 0:
+            raise SettingError("A number is out of range.", "Give times, rate and threads above 0.")
         if self.api not in APIS:
             raise SettingError(f"There is no API {self.api!r}.", f"Give one of {', '.join(APIS)}.")
         if TEXT not in self.prompt:
@@ -227,6 +230,14 @@ def _retry_after(given: str | None) -> float | None:
 def _pause(attempt: int) -> float:
     """Growing, and spread, so that many clients do not come back at once."""
     return float(min(30.0, 0.5 * 2**attempt) * random.uniform(0.5, 1.0))
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is no number
+        return False
 
 
 def _shown(url: str) -> str:

@@ -124,7 +124,7 @@ def _page(evaluation: Evaluation) -> str:
     matrix = agreements(evaluation)
     shown = [["rank agreement", *evaluation.views]]
     for view, row in zip(evaluation.views, matrix, strict=True):
-        shown.append([view, *(f"{value:.2f}" for value in row)])
+        shown.append([view, *("-" if value != value else f"{value:.2f}" for value in row)])
     lines = "".join(f"* {line}\n" for line in verdicts(evaluation))
     failed = len(evaluation.failures())
     note = f"{len(evaluation.rows)} texts, {failed} failures (failures.csv)."

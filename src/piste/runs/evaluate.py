@@ -12,14 +12,14 @@ from typing import Any, TypeGuard, cast
 import numpy as np
 
 from piste.data import DEFAULT, Columns, Example, read_examples
-from piste.errors import SettingError, whole_number
+from piste.errors import InputError, SettingError, whole_number
 from piste.explanation import FloatArray
 from piste.methods.base import Method
 from piste.metrics import USUAL, find_metric
 from piste.metrics.naive_bayes import NaiveBayes
 from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier
-from piste.runs.judging import Plan, View, answer_to_the_probe, judged
+from piste.runs.judging import Plan, View, answer_to_the_probe, judged, stamp
 from piste.runs.store import Row, Store
 from piste.text.players import Players, check_unit
 from piste.text.players import split as split_text
@@ -82,26 +82,38 @@ def evaluate(
     """
     plan = _planned(classifier, methods, metrics, unit, repeats, target, seed, budget)
     limit = None if limit is None else whole_number("limit", limit, 1)
+    if train is None and any(find_metric(name).needs == "reference" for name in metrics):
+        raise SettingError("naive-bayes needs labelled texts.", "Give train (--train FILE).")
     if train is not None:
         plan = replace(plan, reference=_reference(plan, read_examples(train, columns)))
-    told = plan.told(_source(data), columns, None if train is None else str(train))
+    told = plan.told(_source(data), split, None if train is None else str(train))
     store = None
     if out is not None:
         probe = {"answer": answer_to_the_probe(plan.classifier)}
         store = Store.open(Path(out), told | probe)
     done = {row["index"]: row for row in store.rows()} if store else {}
-    total = len(list(data)[:limit]) if isinstance(data, Sequence) and not _named(data) else limit
+    total = None if watch is None else _count(data, columns, limit, split)
     rows: list[Row] = []
     for index, example in enumerate(_examples(data, columns, limit, split)):
         row = done.get(index)
-        if row is None or row["id"] != example.id:
-            row = {"index": index, "id": example.id, **judged(example, plan)}
+        if row is None or row.get("stamp") != stamp(example) or row.get("failed") or "error" in row:
+            known = {"index": index, "id": example.id, "stamp": stamp(example)}
+            row = known | judged(example, plan)
             if store is not None:
                 store.add(row)
         rows.append(row)
         if watch is not None:
             watch(len(rows), total)
+    if not rows:
+        raise InputError(f"There is no text in {_source(data)}.", "Check the file or the list.")
     return Evaluation(tuple(view.name for view in plan.views), plan.metrics, rows, told)
+
+
+def _count(data: Source, columns: Columns, limit: int | None, part: str) -> int | None:
+    """How many texts there will be; None for a data set of the hub, which is only streamed."""
+    if _named(data) and not Path(data).exists():
+        return limit
+    return sum(1 for _ in _examples(data, columns, limit, part))
 
 
 def _named(data: object) -> TypeGuard[str | os.PathLike[str]]:
@@ -109,12 +121,17 @@ def _named(data: object) -> TypeGuard[str | os.PathLike[str]]:
 
 
 def _source(data: Source) -> str:
-    return str(data) if _named(data) else "examples"
+    return os.path.normpath(data) if _named(data) else "examples"
 
 
 def _examples(data: Source, columns: Columns, limit: int | None, part: str) -> Iterator[Example]:
     if _named(data):
         return read_examples(data, columns, limit=limit, split=part)
+    for example in cast("Sequence[object]", data):
+        if not isinstance(example, Example):
+            raise SettingError(
+                f"A {type(example).__name__} is no example.", 'Give piste.Example("id", "text").'
+            )
     return islice(iter(cast("Sequence[Example]", data)), limit)
 
 

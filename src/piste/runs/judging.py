@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from piste.data import Columns, Example
+from piste.data import Example
 from piste.errors import PisteError, choices
 from piste.explain import explain
 from piste.explanation import Explanation, FloatArray
@@ -52,7 +54,12 @@ class View:
 
     def told(self) -> dict[str, Any]:
         """What shapes its figures."""
-        return {"score": self.score, **settings(find_method(self.method)[1])}
+        return {"score": self.score, **self.made_by()}
+
+    def made_by(self) -> dict[str, Any]:
+        """What shapes its explanation: views with the same share it."""
+        name, method = find_method(self.method)
+        return {"method": name, **settings(method)}
 
     def see(self, explanation: Explanation) -> Explanation:
         """The explanation, ranked by the score of this view."""
@@ -61,6 +68,12 @@ class View:
         if self.score not in explanation.scores:
             raise choices("score", self.score, list(explanation.scores))
         return replace(explanation, primary=self.score)
+
+
+def stamp(example: Example) -> str:
+    """What tells one text from another: a row of other data is made again."""
+    told = [example.text, example.label, example.words, example.maps, example.problem]
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
 
 
 def answer_to_the_probe(classifier: Classifier) -> list[float]:
@@ -86,11 +99,11 @@ class Plan:
     reference: NaiveBayes | None = None
     changed: Classifier | None = None  # with weights drawn anew
 
-    def told(self, source: str, columns: Columns, train: str | None) -> dict[str, Any]:
+    def told(self, source: str, split: str, train: str | None) -> dict[str, Any]:
         """Everything that shapes the rows, for the store to compare."""
         return {
             "data": source,
-            "columns": asdict(columns),
+            "split": split,
             "train": train,
             "model": self.classifier.name,
             "views": {view.name: view.told() for view in self.views},
@@ -105,28 +118,44 @@ class Plan:
 
 def judged(example: Example, plan: Plan) -> Row:
     """All figures of one text; where it cannot be explained at all, the reason."""
+    if example.problem is not None:
+        return {"error": example.problem}
     try:
-        if example.problem is not None:
-            return {"error": example.problem}
         trial = _trial(example, plan)
-    except PisteError as error:
-        return {"error": str(error)}
+    except Exception as error:  # one text must not end the run, whatever the model does to it
+        return {"error": _reason(error)}
     row: Row = {"target": trial.target.label, "score": trial.target.score}
-    row |= {"values": {}, "cost": {}, "curves": {}, "failed": {}}
+    row |= {"values": {}, "cost": {}, "curves": {}, "failed": _lacking(plan, trial)}
     explained: dict[str, Explanation] = {}
     length = trial.query.sequence(trial.players.whole.expand(trial.players.ids)).size
+    seen: dict[str, Explanation] = {}
     for view in plan.views:
         try:
-            seen = view.see(_explained(example, plan, trial, view, explained))
-            row["values"][view.name] = _values(plan, trial, seen)
-        except PisteError as error:
-            row["failed"][view.name] = str(error)
+            found = view.see(_explained(example, plan, trial, view, explained))
+            row["values"][view.name] = _values(plan, _for_view(trial, example, plan, view), found)
+            row["curves"][view.name] = [part.tolist() for part in _curve(trial, found)]
+        except Exception as error:  # as above, for one method
+            row["failed"][view.name] = _reason(error)
+            row["values"].pop(view.name, None)
             continue
-        row["cost"][view.name] = asdict(seen.cost) | {"text": length}
-        row["curves"][view.name] = [part.tolist() for part in _curve(trial, seen)]
-    shown = [view.see(explained[_key(view)]) for view in plan.views if view.name in row["values"]]
-    row["agreement"] = _plain(agreement(shown))
+        row["cost"][view.name] = asdict(found.cost) | {"text": length}
+        seen[view.name] = found
+    row["agreement"] = {"views": list(seen), "matrix": _plain(agreement(list(seen.values())))}
     return row
+
+
+def _reason(error: Exception) -> str:
+    return str(error) if isinstance(error, PisteError) else f"{type(error).__name__}: {error}"
+
+
+def _lacking(plan: Plan, trial: Trial) -> dict[str, str]:
+    """Metrics that cannot be measured on this text, and why."""
+    lacks = {
+        "human": None if trial.marked is not None else "no human marks fit this text",
+        "reference": None if trial.reference is not None else "no training text has its label",
+    }
+    needed = {name: METRICS[name].needs for name in plan.metrics}
+    return {name: str(lacks[need]) for name, need in needed.items() if need and lacks[need]}
 
 
 def _trial(example: Example, plan: Plan) -> Trial:
@@ -147,36 +176,48 @@ def _trial(example: Example, plan: Plan) -> Trial:
         plan.seed,
         marked=consensus(players, example.words, example.maps),
         reference=reference,
-        again=lambda found, seed: _once_more(example, plan, target.index, found, seed),
-        elsewhere=_elsewhere(example, plan, target.index),
     )
 
 
+def _for_view(trial: Trial, example: Example, plan: Plan, view: View) -> Trial:
+    """The trial, with the view's own method for what is explained once more."""
+    target = trial.target.index
+    trial.again = lambda found, seed: _once_more(example, plan, view, target, found, seed)
+    trial.elsewhere = _elsewhere(example, plan, view, target)
+    return trial
+
+
 def _elsewhere(
-    example: Example, plan: Plan, target: int
+    example: Example, plan: Plan, view: View, target: int
 ) -> Callable[[Explanation], Explanation] | None:
     if plan.changed is None:
         return None
     forgetful = replace(plan, classifier=plan.changed)
-    return lambda found: _once_more(example, forgetful, target, found, plan.seed)
-
-
-def _key(view: View) -> str:
-    return view.name.partition(":")[0] if view.score else view.name
+    return lambda found: _once_more(example, forgetful, view, target, found, plan.seed)
 
 
 def _explained(
     example: Example, plan: Plan, trial: Trial, view: View, known: dict[str, Explanation]
 ) -> Explanation:
-    """The view's explanation; views of one method share it."""
-    key = _key(view)
+    """The view's explanation; views of one method with the same settings share it.
+
+    Methods ask for themselves, so that their cost is true; what they asked, the metrics know.
+    """
+    key = json.dumps(view.made_by(), sort_keys=True, default=str)
     if key not in known:
-        known[key] = _explain(example, plan, view.method, trial.target.index, plan.seed)
+        answers: dict[bytes, FloatArray] = {}
+        known[key] = _explain(example, plan, view.method, trial.target.index, plan.seed, answers)
+        trial.query.answers.update(answers)
     return known[key]
 
 
 def _explain(
-    example: Example, plan: Plan, method: str | Method, target: int, seed: int
+    example: Example,
+    plan: Plan,
+    method: str | Method,
+    target: int,
+    seed: int,
+    answers: dict[bytes, FloatArray] | None = None,
 ) -> Explanation:
     return explain(
         example.text,
@@ -187,15 +228,15 @@ def _explain(
         repeats=plan.repeats,
         seed=seed,
         budget=plan.budget,
+        answers=answers,
     )
 
 
 def _once_more(
-    example: Example, plan: Plan, target: int, found: Explanation, seed: int
+    example: Example, plan: Plan, view: View, target: int, found: Explanation, seed: int
 ) -> Explanation:
-    """The same method again; its settings are those of the view that it came from."""
-    methods = {find_method(view.method)[0]: view.method for view in plan.views}
-    again = _explain(example, plan, methods[found.method], target, seed)
+    """The view's method again, ranked as before."""
+    again = _explain(example, plan, view.method, target, seed)
     return replace(again, primary=found.primary)
 
 

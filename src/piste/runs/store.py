@@ -37,13 +37,16 @@ class Store:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
-        except (OSError, ValueError) as error:
+            if not isinstance(before, dict | None):
+                raise ValueError(f"{SETTINGS} holds no settings")
+        except (OSError, ValueError, RecursionError) as error:
             raise FileError(f"Cannot use {folder}: {error}.", "Choose another folder.") from error
-        if before is None:
+        store = cls(folder)
+        if before is None or not store.rows():  # nothing was made with the settings before
             write_atomic(path, json.dumps(plain, indent=1) + "\n")
         else:
             _check_same(before, plain, folder)
-        return cls(folder)
+        return store
 
     def rows(self) -> list[Row]:
         """What is done, in order of the texts."""
@@ -54,7 +57,7 @@ class Store:
         for line in path.read_text(encoding="utf-8").splitlines():
             row = _parsed(line)
             if row is not None:
-                found.setdefault(int(row["index"]), row)
+                found[int(row["index"])] = row  # made again: the last one holds
         return [found[index] for index in sorted(found)]
 
     def add(self, row: Row) -> None:
@@ -78,9 +81,10 @@ def _ends_a_line(path: Path) -> bool:
 def _parsed(line: str) -> Row | None:
     try:
         row = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
-    return row if isinstance(row, dict) and isinstance(row.get("index"), int) else None
+    known = isinstance(row, dict) and isinstance(row.get("index"), int) and "id" in row
+    return row if known else None
 
 
 def _check_same(before: Mapping[str, Any], now: Mapping[str, Any], folder: Path) -> None:

@@ -16,6 +16,7 @@ from piste.runs.evaluate import Evaluation
 
 DRAWS = 2000
 LEVEL = 0.95
+ROUNDING = 1e-6  # no difference of figures
 FEW = 8  # texts; intervals of fewer are too narrow to claim anything
 
 
@@ -47,7 +48,8 @@ class Difference:
     def better(self) -> str | None:
         """The better of the two, where the interval says so."""
         low, high = self.interval.low, self.interval.high
-        if self.interval.texts < FEW or low <= 0 <= high:
+        nothing = abs(self.interval.mean) < ROUNDING
+        if self.interval.texts < FEW or low <= 0 <= high or nothing:
             return None
         return self.one if (low > 0) == METRICS[self.metric].higher_is_better else self.other
 
@@ -126,15 +128,17 @@ def _median(values: object) -> float:
 
 
 def agreements(evaluation: Evaluation) -> FloatArray:
-    """The mean rank agreement of the views [views, views], over texts where all ran."""
-    size = len(evaluation.views)
-    whole = [row["agreement"] for row in evaluation.rows if len(row.get("agreement", ())) == size]
-    if not whole:
-        return np.full((size, size), np.nan)
-    stacked = np.array(whole, dtype=np.float64)  # None becomes NaN
-    known = np.isfinite(stacked)
-    total = np.where(known, stacked, 0.0).sum(axis=0)
-    return np.asarray(total / np.maximum(known.sum(axis=0), 1))
+    """The mean rank agreement of each pair of views [views, views]; NaN where none is known."""
+    place = {view: index for index, view in enumerate(evaluation.views)}
+    stacked = np.full((len(evaluation.rows), len(place), len(place)), np.nan)
+    for number, row in enumerate(evaluation.rows):
+        told = row.get("agreement", {"views": [], "matrix": []})
+        where = [place[view] for view in told["views"]]
+        if where:
+            stacked[number][np.ix_(where, where)] = np.array(told["matrix"], dtype=np.float64)
+    known = np.isfinite(stacked).sum(axis=0)
+    total = np.nansum(stacked, axis=0)
+    return np.where(known > 0, total / np.maximum(known, 1), np.nan)
 
 
 def curves(evaluation: Evaluation, points: int = 21) -> dict[str, tuple[FloatArray, FloatArray]]:
@@ -156,8 +160,14 @@ def table(evaluation: Evaluation) -> list[list[str]]:
     for view in evaluation.views:
         ran = sum(view in row.get("values", {}) for row in evaluation.rows)
         readings = f"{spent[view].readings:.1f}" if view in spent else "-"
-        rows.append([view, *map(str, found[view].values()), readings, str(ran)])
+        cells = [_counted(cell, ran) for cell in found[view].values()]
+        rows.append([view, *cells, readings, str(ran)])
     return rows
+
+
+def _counted(cell: Interval, ran: int) -> str:
+    """The interval, and of how many texts it is where others are missing."""
+    return f"{cell} (n = {cell.texts})" if 0 < cell.texts < ran else str(cell)
 
 
 def headed(metric: str) -> str:

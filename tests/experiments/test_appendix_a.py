@@ -1,0 +1,48 @@
+"""KernelSHAP on runs: exactly the weight of an additive classifier, c / n of a flat one."""
+
+import numpy as np
+import pytest
+
+from piste.experiments import appendix_a
+from piste.experiments.appendix_a import findings, measure, recovered
+from piste.experiments.fig3 import NET
+from piste.experiments.synthetic import NetTraining, linear_language
+from tests.experiments.made_up import TINY, additive, context_in, flat
+
+LANGUAGE = linear_language()
+RUNS = (1, 4, 12, 20)
+
+
+def test_an_additive_classifier_has_its_weight_at_every_length():
+    values = measure(additive(LANGUAGE), RUNS, 200, 0)
+    assert values == pytest.approx(np.full(len(RUNS), 1.5))
+    assert recovered(values)
+
+
+def test_a_flat_classifier_shares_one_answer_among_all():
+    values = measure(flat(LANGUAGE, 4.0), RUNS, 200, 0)
+    assert values == pytest.approx(4.0 / np.array(RUNS))
+    assert not recovered(values)
+
+
+def test_sentences_follow_the_numbers():
+    right, wrong = np.full(3, 1.4), np.array([4.0, 1.0, 0.2])
+    agree = findings({NET: right, "model": wrong})
+    assert "within 7% of 1.5 at every length, as in the paper" in agree[0]
+    assert agree[1].startswith("1 of 1 transformers do not recover it")
+    assert "from 4.00 to 0.20" in agree[1]
+    differ = findings({NET: wrong, "model": right})
+    assert "unlike in the paper" in differ[0]
+    assert differ[1] == "Unlike in the paper, model recovers it."
+    assert len(differ) == 2
+
+
+def test_the_experiment_runs(tmp_path, monkeypatch):
+    tiny = appendix_a.Settings(TINY, (1,), (1, 3), NetTraining(units=10, texts=300), samples=20)
+    monkeypatch.setattr(appendix_a, "SMALL", tiny)
+    outcome = appendix_a.run(context_in(tmp_path))
+    (measured,) = outcome.tables
+    assert len(measured.rows) == 4
+    assert measured.columns == ("classifier", "1 x", "3 x", "paper")
+    assert outcome.settings["repeats"] == "separate"
+    assert len(outcome.figures["appendix_a"].axes[0].lines) == 6
