@@ -94,7 +94,7 @@ def _findings(found: dict[str, Evaluation], metric: str, paper: Paper) -> tuple[
     if changed:
         sentences.append(
             f"Fairness changes a conclusion for {', '.join(changed)}: the public code took"
-            " gradients of the predicted class and ranked them by the label's sign. Of the explained"
+            " gradients of the predicted class and ranked by the label's sign. Of the explained"
             " target, with its sign, they are not behind lin here."
         )
     return tuple(sentences)
