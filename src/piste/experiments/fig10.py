@@ -10,7 +10,7 @@ from piste.compare import Comparison
 from piste.experiments.base import Context, Outcome
 from piste.experiments.reviews import Judging, hat_reviews, review_models, settings_of
 from piste.explain import explain
-from piste.explanation import Explanation
+from piste.explanation import Cost, Explanation
 from piste.metrics.agreement import agreement
 from piste.metrics.human_attention import BoolArray, auroc, consensus
 from piste.text.players import split
@@ -51,6 +51,7 @@ def beside(found: Explanation, marked: BoolArray) -> Comparison:
             scores={"importance": marked.astype(np.float64)},
             errors={},
             primary="importance",
+            cost=Cost(0, 0, 0.0, 0.0),
         )
     }
     for score in ("value", "importance", "lin"):

@@ -42,7 +42,9 @@ def write(
 
 def _png(figure: Any) -> bytes:
     stream = io.BytesIO()
-    figure.savefig(stream, format="png", dpi=DPI, bbox_inches="tight", metadata={"Software": None})
+    # Pages of text without axes are laid out to the margin; trimming would cut their first line.
+    trimmed = "tight" if figure.axes else None
+    figure.savefig(stream, format="png", dpi=DPI, bbox_inches=trimmed, metadata={"Software": None})
     return stream.getvalue()
 
 
