@@ -27,22 +27,26 @@ def test_a_flat_classifier_shares_one_answer_among_all():
 
 def test_sentences_follow_the_numbers():
     right, wrong = np.full(3, 1.4), np.array([4.0, 1.0, 0.2])
-    agree = findings({NET: right, "model": wrong})
-    assert "within 7% of 1.5 at every length, as in the paper" in agree[0]
+    one, other = f"{NET}, seed 0", f"{NET}, seed 1"
+    agree = findings({one: right, other: right + 0.2, "model": wrong})
+    assert "from 2 of 2 ReLU nets: its values lie between 1.40 and 1.60" in agree[0]
     assert agree[1].startswith("1 of 1 transformers do not recover it")
     assert "from 4.00 to 0.20" in agree[1]
-    differ = findings({NET: wrong, "model": right})
-    assert "unlike in the paper" in differ[0]
+    differ = findings({one: wrong, other: right, "model": right})
+    assert "from 1 of 2 ReLU nets" in differ[0]
     assert differ[1] == "Unlike in the paper, model recovers it."
     assert len(differ) == 2
 
 
 def test_the_experiment_runs(tmp_path, monkeypatch):
-    tiny = appendix_a.Settings(TINY, (1,), (1, 3), NetTraining(units=10, texts=300), samples=20)
+    net = NetTraining(units=10, texts=300)
+    tiny = appendix_a.Settings(TINY, (1,), (1, 3), net, nets=2, samples=20)
     monkeypatch.setattr(appendix_a, "SMALL", tiny)
     outcome = appendix_a.run(context_in(tmp_path))
     (measured,) = outcome.tables
-    assert len(measured.rows) == 4
+    assert len(measured.rows) == 5
+    assert measured.rows[0][-1] == "recovers 1.5"
+    assert measured.rows[4][-1] == "does not recover 1.5"
     assert measured.columns == ("classifier", "1 x", "3 x", "paper")
     assert outcome.settings["repeats"] == "separate"
-    assert len(outcome.figures["appendix_a"].axes[0].lines) == 6
+    assert len(outcome.figures["appendix_a"].axes[0].lines) == 2 + 2 + 3

@@ -10,7 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 from scipy import sparse
 
 from piste.design import pairs, singles
@@ -51,7 +53,7 @@ class Settings:
     training: Training
     layers: tuple[int, ...]
     known: Known = Known()
-    contexts: tuple[int, ...] = (4, 8, 12, 20, 30)  # words; shorter texts a fit has all seen
+    contexts: tuple[int, ...] = (2, 5, 10, 20, 30)  # words
     sequences: int = 5000  # of a sampled fit
     held_out: int = 1000  # of each context
     draws: int = 10  # of the fits at Ana's budget, whose mean is told
@@ -242,9 +244,16 @@ def draw(found: Mapping[str, Curves], contexts: Sequence[int]) -> Figure:
             for fit, (colour, style) in STYLES.items():
                 numbers = curve(curves[fit], error)
                 axes.plot(contexts, numbers, style, color=colour, label=fit, ms=4)
-            axes.set_yscale("log")
+            _plain_log_scale(axes)
             axes.spines[["top", "right"]].set_visible(False)
     for axes, (_, what) in zip(panels[:, 0], whats, strict=True):
         axes.set_ylabel(f"mean squared error\n{what}")
     panels[0, 0].legend(frameon=False, fontsize=8)
     return figure
+
+
+def _plain_log_scale(axes: Axes) -> None:
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter(NullFormatter())
