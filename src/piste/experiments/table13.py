@@ -48,8 +48,8 @@ class Settings:
 
 
 SMALL = Settings(
-    Size(layers=2, width=192, heads=6),
-    Recipe(epochs=2, rate=1e-3, batch=16, longest=64),
+    Size(layers=2, width=64, heads=4),
+    Recipe(epochs=2, rate=2e-3, batch=16, longest=32),  # without its kernels Mamba trains slowly
     3000,
     Judging(texts=24, samples=1000),
 )
