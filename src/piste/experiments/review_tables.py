@@ -6,12 +6,13 @@ from collections.abc import Mapping
 
 from matplotlib.figure import Figure
 
+from piste.experiments.bars import panels, reach
 from piste.experiments.base import Context, Outcome
 from piste.experiments.reviews import SHOWN, judge
 from piste.metrics import METRICS
 from piste.render.evaluation import COLOURS
 from piste.runs.evaluate import Evaluation
-from piste.runs.summary import Difference, Interval, differences, interval
+from piste.runs.summary import Difference, differences, interval
 from piste.theory.report import Table
 
 SCORES = ("value", "importance", "lin")
@@ -33,19 +34,15 @@ def tabled(context: Context, metric: str, title: str, paper: Paper) -> Outcome:
 
 
 def _bars(found: dict[str, Evaluation], metric: str, paper: Paper) -> Figure:
-    figure = Figure(figsize=(8, 2.4 * len(found)), layout="constrained")
-    every = figure.subplots(len(found), 1, sharex=True, squeeze=False)[:, 0]
-    for axes, (model, evaluation) in zip(every, found.items(), strict=True):
-        for place, view in enumerate(evaluation.views):
-            ours = interval(evaluation.values(view, metric))
-            axes.bar(place - 0.2, ours.mean, 0.38, color=COLOURS[0], yerr=_reach(ours))
-            if place < len(paper[model]):
-                axes.bar(place + 0.2, paper[model][place], 0.38, color="#c9c9c9")
-        axes.set_ylabel(f"{model}\n{metric}")
-        axes.set_xticks(range(len(SHOWN)), SHOWN)
-        axes.spines[["top", "right"]].set_visible(False)
-    every[0].set_title("blue: ours, with 95 % intervals; grey: the paper", fontsize=9, loc="left")
-    return figure
+    ours = {
+        f"{model}\n{metric}": {
+            name: interval(evaluation.values(view, metric))
+            for name, view in zip(SHOWN, evaluation.views, strict=True)
+        }
+        for model, evaluation in found.items()
+    }
+    theirs = {f"{model}\n{metric}": dict(zip(SHOWN, paper[model], strict=False)) for model in found}
+    return panels(ours, theirs)
 
 
 def score_bars(found: dict[str, Evaluation], metric: str, paper: Paper, label: str) -> Figure:
@@ -58,7 +55,7 @@ def score_bars(found: dict[str, Evaluation], metric: str, paper: Paper, label: s
             ours = interval(evaluation.values(view, metric))
             at = place + width * (index - (len(found) - 1) / 2)
             name = model if place == 0 else "_"  # matplotlib leaves such names out
-            bars = axes.bar(at, ours.mean, 0.92 * width, yerr=_reach(ours), color=COLOURS[index])
+            bars = axes.bar(at, ours.mean, 0.92 * width, yerr=reach(ours), color=COLOURS[index])
             bars.set_label(name)
             axes.plot(at, paper[model][place], "_", color="black", markersize=14)
     axes.set_xticks(range(len(SCORES)), SCORES)
@@ -67,11 +64,6 @@ def score_bars(found: dict[str, Evaluation], metric: str, paper: Paper, label: s
     axes.legend(frameon=False, fontsize=8)
     axes.spines[["top", "right"]].set_visible(False)
     return figure
-
-
-def _reach(ours: Interval) -> list[list[float]]:
-    """How far the interval reaches down and up from the mean, as matplotlib wants it."""
-    return [[max(0.0, ours.mean - ours.low)], [max(0.0, ours.high - ours.mean)]]
 
 
 def _findings(found: dict[str, Evaluation], metric: str, paper: Paper) -> tuple[str, ...]:

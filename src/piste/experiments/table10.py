@@ -10,7 +10,9 @@ import numpy as np
 
 from piste.data import Example
 from piste.errors import FileError
+from piste.experiments.bars import panels
 from piste.experiments.base import Context, Outcome
+from piste.experiments.reviews import labelled
 from piste.experiments.tfidf import Network, Plan, kept
 from piste.explain import explain
 from piste.explanation import FloatArray, Target
@@ -74,6 +76,11 @@ class Measured:
         """Both figures by name."""
         return {"insertion": self.insertion, "deletion": self.deletion}
 
+    @property
+    def intervals(self) -> dict[str, dict[str, Interval]]:
+        """Their means by figure and method."""
+        return {f: {name: interval(v) for name, v in c.items()} for f, c in self.curves.items()}
+
 
 def run(context: Context) -> Outcome:
     """Train or load the network, explain test reviews, measure the explanations."""
@@ -85,13 +92,14 @@ def reproduce(context: Context, settings: Settings) -> Outcome:
     settings = replace(settings, plan=replace(settings.plan, seed=context.seed))
     train = usable(context.examples("imdb", "train", settings.training))
     test = usable(context.examples("imdb", "test", settings.testing))
-    network = kept(context.cache, *_parts(train), settings.plan, context.say)
-    accuracy = network.accuracy(*_parts(test))
+    network = kept(context.cache, *labelled(train), settings.plan, context.say)
+    accuracy = network.accuracy(*labelled(test))
     chosen = short_enough(test, settings)
     measured = measure(as_classifier(network), chosen, settings, context.seed, context.say)
     differences = _differences(measured)
     return Outcome(
         tables=(_figures(measured), _difference_table(differences)),
+        figures={"curves": panels(measured.intervals, PAPER_FIGURES)},
         settings=_told(settings, len(train), len(test), len(chosen), accuracy),
         findings=findings(measured, differences, accuracy),
     )
@@ -318,10 +326,6 @@ def _against_others(differences: Sequence[Difference], name: str) -> str:
     return (
         f"{name}: {told}. The sign of the difference is the paper's in {same} of {len(own)} cases."
     )
-
-
-def _parts(examples: Sequence[Example]) -> tuple[list[str], list[int]]:
-    return [row.text for row in examples], [int(row.label or 0) for row in examples]
 
 
 def _told(
