@@ -7,6 +7,7 @@ which has no attention at all; how well people agree with billions of weights th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ from piste.runs.summary import interval
 from piste.theory.report import Table
 
 PAPER = {"BLOOM": (0.69, 0.71, 0.70), "Mamba": (0.69, 0.32, 0.70)}
+LEARNT = 0.65  # of the held reviews right, at least
 LARGE = {"BLOOM": "BLOOM-7B", "Mamba": "Mamba-2.8B"}
 
 
@@ -78,7 +80,8 @@ def run(context: Context) -> Outcome:
         )
     told = settings_of(facts, settings.judging) | {"layers": settings.size.layers}
     bars = score_bars(found, "human-auroc", PAPER, "AUROC")
-    return Outcome((_table(found),), {"human-attention": bars}, told, _findings(found))
+    findings = (*_findings(found), *_unlearnt(facts))
+    return Outcome((_table(found),), {"human-attention": bars}, told, findings)
 
 
 def build(name: str, size: Size, vocabulary: int) -> Any:
@@ -149,6 +152,16 @@ def _table(found: dict[str, Evaluation]) -> Table:
         ours = [str(interval(evaluation.values(view, "human-auroc"))) for view in evaluation.views]
         rows += [(name, *ours), (f"{LARGE[name]}, paper", *(f"{value:g}" for value in PAPER[name]))]
     return Table("Human-attention AUROC, Yelp-HAT", ("model", "v", "s", "lin"), tuple(rows))
+
+
+def _unlearnt(facts: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
+    """A model that does not know the task cannot be asked why."""
+    return tuple(
+        f"{name} has not learnt the task at this size ({fact['accuracy']:.0%} of {fact['held']}"
+        " held reviews right): its row shows that the fit runs on it, no more."
+        for name, fact in facts.items()
+        if fact["accuracy"] < LEARNT
+    )
 
 
 def _findings(found: dict[str, Evaluation]) -> tuple[str, ...]:
