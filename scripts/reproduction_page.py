@@ -31,7 +31,8 @@ scale (log-odds), the special tokens are always there, and methods get equal num
 the public code of paper A compared otherwise, and where that changes a conclusion the item says
 so.
 
-This page is made by `scripts/reproduction_page.py` from the results of the commands.
+Seconds were taken while other work ran, and models are trained once and kept, so that the first
+item that needs one pays for it. This page is made by `scripts/reproduction_page.py` from the results of the commands.
 """
 
 
