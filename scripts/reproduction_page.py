@@ -32,7 +32,8 @@ the public code of paper A compared otherwise, and where that changes a conclusi
 so.
 
 Seconds were taken while other work ran, and models are trained once and kept, so that the first
-item that needs one pays for it. This page is made by `scripts/reproduction_page.py` from the results of the commands.
+item that needs one pays for it. This page is made by `scripts/reproduction_page.py` from the
+results of the commands.
 """
 
 
