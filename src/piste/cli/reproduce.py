@@ -74,6 +74,9 @@ def _list(console: Console) -> None:
     for name, item in EXPERIMENTS.items():
         table.add_row(name, item.what, item.source, ", ".join(item.data) or "nothing")
     console.print(table)
+    console.print(
+        "\nA is arXiv 2405.13536, B is arXiv 2402.03485. What an item reads is a folder of --data."
+    )
 
 
 def _show(outcome: Outcome, console: Console) -> None:

@@ -41,7 +41,8 @@ class Context:
         """Rows of a data set: DATA/name/part.jsonl.gz, or the only file of that folder."""
         if self.data is None:
             raise FileError(
-                f"This experiment reads {name}.", f"Give --data, a folder with {name}/ in it."
+                f"This experiment reads {name}.",
+                f"Give --data, a folder with {name}/ in it: JSON lines with text and label.",
             )
         folder = self.data / name
         files = sorted(folder.glob(f"{part}.*")) or sorted(folder.glob("*.jsonl*"))

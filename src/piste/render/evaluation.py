@@ -76,14 +76,16 @@ def verdicts(evaluation: Evaluation) -> list[str]:
         return [f"Fewer than {FEW} texts: no method is called better than another."]
     pairs = [found for found in differences(evaluation) if first in (found.one, found.other)]
     open_pairs: dict[str, list[str]] = {}
+    few = {found.metric: found.interval.texts for found in pairs if found.interval.texts < FEW}
     for found in pairs:
-        if found.better is None and found.interval.texts:
+        if found.better is None and found.metric not in few:
             open_pairs.setdefault(found.metric, []).append(found.other)
     undecided = [
         f"{metric}: {first} cannot be told from {', '.join(others)}"
         for metric, others in open_pairs.items()
     ]
-    return [str(found) for found in pairs if found.better is not None] + undecided
+    unsaid = [f"{metric}: {n} texts, too few to say ({FEW} at least)" for metric, n in few.items()]
+    return [str(found) for found in pairs if found.better is not None] + undecided + unsaid
 
 
 def _printed(rows: list[list[str]]) -> Table:
@@ -157,9 +159,10 @@ def deletion_figure(evaluation: Evaluation) -> Figure:
         for index, (view, (shares, fall)) in enumerate(curves(evaluation).items()):
             colour, dash = COLOURS[index % len(COLOURS)], DASHES[index // 2 % len(DASHES)]
             axes.plot(100 * shares, fall, color=colour, linestyle=dash, linewidth=1.8, label=view)
-        axes.set_xlabel("words removed, highest score first (%)")
+        axes.set_xlabel("words removed, highest score first, to the last but one (%)")
         axes.set_ylabel("mean fall of the probability")
-        axes.set_title(f"{len(evaluation.rows)} texts; higher is better", fontsize=10, loc="left")
+        texts = sum(any(c[0] for c in row.get("curves", {}).values()) for row in evaluation.rows)
+        axes.set_title(f"{texts} texts; higher is better", fontsize=10, loc="left")
         axes.legend(frameon=False, fontsize=9)
     return figure
 

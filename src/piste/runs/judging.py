@@ -155,7 +155,10 @@ def _lacking(plan: Plan, trial: Trial) -> dict[str, str]:
         "reference": None if trial.reference is not None else "no training text has its label",
     }
     needed = {name: METRICS[name].needs for name in plan.metrics}
-    return {name: str(lacks[need]) for name, need in needed.items() if need and lacks[need]}
+    found = {name: str(lacks[need]) for name, need in needed.items() if need and lacks[need]}
+    if len(trial.players) < 2:
+        found["metrics"] = f"a text of one {plan.unit}: there is nothing to remove"
+    return found
 
 
 def _trial(example: Example, plan: Plan) -> Trial:
