@@ -143,7 +143,7 @@ def compare(
     chosen = named(methods)
     budget = None if budget is None else whole_number("budget", budget, 1)
     classifier = as_classifier(classifier)
-    query, players, resolved = _on_trial(text, classifier, target, unit, repeats)
+    query, players, resolved = on_trial(text, classifier, target, unit, repeats)
     found: dict[str, Explanation] = {}
     failed: dict[str, str] = {}
     meter = _Meter(progress)
@@ -199,8 +199,12 @@ class _Meter:
         self.before, self.done = self.before + self.done, 0
 
 
-def _on_trial(
-    text: str, classifier: Classifier, wanted: str | int | None, unit: str, repeats: str
+def on_trial(
+    text: str,
+    classifier: Classifier,
+    wanted: str | int | None = None,
+    unit: str = "word",
+    repeats: str = "shared",
 ) -> tuple[Query, Players, Target]:
     """The line on which all are measured (nothing is asked twice), and the target of all."""
     encoding = classifier.encode(check_text(text))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.figure import Figure
 
+from piste.compare import on_trial
 from piste.data import Example
 from piste.experiments.base import Context, Outcome
 from piste.experiments.reviews import Judging, hat_reviews, review_model, settings_of
@@ -20,10 +21,8 @@ from piste.methods.lime import Lime
 from piste.methods.slalom import Slalom
 from piste.metrics.asking import answers
 from piste.models.protocol import Classifier
-from piste.models.query import Query
-from piste.models.target import resolve_target
 from piste.render.evaluation import COLOURS, DASHES
-from piste.text.players import Players, split
+from piste.text.players import Players
 from piste.theory.report import Table
 
 TOLD = (1, 2, 5, 10)
@@ -76,11 +75,7 @@ def measure(
     example: Example, classifier: Classifier, settings: Settings, seed: int
 ) -> dict[str, FloatArray]:
     """The squared error by the number of removed words [most], each method's and of no change."""
-    encoding = classifier.encode(example.text)
-    players = split(encoding)
-    query = Query(classifier, encoding.frame)
-    whole = query.logits(players.whole.expand(players.ids))[0]
-    target = resolve_target(classifier, whole, None)
+    query, players, target = on_trial(example.text, classifier)
     removed = removals(players, settings, np.random.default_rng(seed))
     everybody = np.arange(len(players))
     kept = [np.delete(everybody, gone) for rows in removed for gone in rows]

@@ -8,6 +8,7 @@ from itertools import islice, product
 
 import numpy as np
 
+from piste.compare import on_trial
 from piste.data import Example
 from piste.errors import FileError
 from piste.experiments.bars import panels
@@ -24,9 +25,8 @@ from piste.metrics.deletion import STEPS, deletion, insertion
 from piste.metrics.normalised import extremes
 from piste.models.callable import FunctionClassifier, from_function
 from piste.models.query import Query
-from piste.models.target import resolve_target
 from piste.runs.summary import DRAWS, Interval, interval
-from piste.text.players import Players, split
+from piste.text.players import Players
 from piste.text.units import word_spans
 from piste.theory.report import Table
 
@@ -148,7 +148,7 @@ def measure(
     certainty = []
     for number, text in enumerate(texts):
         say(f"explaining review {number + 1} of {len(texts)}")
-        trial = _on_trial(classifier, text)
+        trial = on_trial(text, classifier)
         certainty.append(_number(trial[2].probability))
         scored = _scored(classifier, text, trial[2], settings.budget, seed)
         scored[CHANCE] = np.random.default_rng([seed, number]).random(len(trial[1])), 0
@@ -175,15 +175,6 @@ def _tried(
 def _number(figure: float | None) -> float:
     """Means leave out what is not a number: a text of one word has no curve."""
     return np.nan if figure is None else figure
-
-
-def _on_trial(classifier: FunctionClassifier, text: str) -> Trial:
-    """The line on which all are measured, and the predicted class: the target of all."""
-    encoding = classifier.encode(text)
-    players = split(encoding)
-    query = Query(classifier, encoding.frame)
-    whole = query.logits(players.whole.expand(players.ids))[0]
-    return query, players, resolve_target(classifier, whole, None)
 
 
 def _scored(

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from piste.compare import on_trial
 from piste.data import Example
 from piste.errors import PisteError, choices
 from piste.explain import explain
@@ -24,11 +25,8 @@ from piste.metrics.naive_bayes import NaiveBayes
 from piste.metrics.trial import Trial
 from piste.models.protocol import Classifier
 from piste.models.query import Query
-from piste.models.target import resolve_target
 from piste.ragged import Ragged
 from piste.runs.store import Row
-from piste.text.encoding import check_text
-from piste.text.players import split
 
 PROBE = "This is neither good nor bad."
 
@@ -162,11 +160,9 @@ def _lacking(plan: Plan, trial: Trial) -> dict[str, str]:
 
 
 def _trial(example: Example, plan: Plan) -> Trial:
-    encoding = plan.classifier.encode(check_text(example.text))
-    players = split(encoding, plan.unit, plan.repeats)
-    query = Query(plan.classifier, encoding.frame)
-    whole = query.logits(players.whole.expand(players.ids))[0]
-    target = resolve_target(plan.classifier, whole, plan.target)
+    query, players, target = on_trial(
+        example.text, plan.classifier, plan.target, plan.unit, plan.repeats
+    )
     reference = None
     if plan.reference is not None:
         names = (target.label, target.index, str(target.index))
