@@ -12,7 +12,7 @@ ORDER = [
     {"errors"},
     {"files", "formula", "ragged", "data"},
     {"explanation", "lexicon"},
-    {"reading"},
+    {"reading", "merging"},
     {"text"},
     {"design", "models", "surrogates"},
     {"methods", "metrics"},
@@ -30,6 +30,7 @@ FACADE = {("explanation", "render"), ("explanation", "reading"), ("compare", "re
 # Where torch may be imported at all; everything else must start without it.
 TORCH = {
     "models/huggingface.py",
+    "models/tokens.py",
     "models/compiled.py",
     "models/redrawn.py",
     "surrogates/sgd.py",

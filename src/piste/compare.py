@@ -20,8 +20,9 @@ from piste.metrics.deletion import STEPS, deletion, insertion
 from piste.metrics.removal_fidelity import DRAWS, MOST, removal_error
 from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier
-from piste.models.query import Progress, Query
+from piste.models.query import Meter, Progress, Query
 from piste.models.target import resolve_target
+from piste.text.cutting import truncated
 from piste.text.encoding import check_text
 from piste.text.players import Players, split
 
@@ -146,7 +147,7 @@ def compare(
     query, players, resolved = on_trial(text, classifier, target, unit, repeats)
     found: dict[str, Explanation] = {}
     failed: dict[str, str] = {}
-    meter = _Meter(progress)
+    meter = Meter(progress)
     for name, method in chosen.items():
         try:
             found[name] = explain(
@@ -183,22 +184,6 @@ def named(methods: Sequence[str | Method]) -> dict[str, Method]:
     return found
 
 
-class _Meter:
-    """One progress for several runs, each of which counts from 0."""
-
-    def __init__(self, progress: Progress | None) -> None:
-        self.progress = progress
-        self.before = self.done = 0
-
-    def __call__(self, done: int, planned: int) -> None:
-        self.done = done
-        if self.progress is not None:
-            self.progress(self.before + done, self.before + planned)
-
-    def next(self) -> None:
-        self.before, self.done = self.before + self.done, 0
-
-
 def on_trial(
     text: str,
     classifier: Classifier,
@@ -207,10 +192,10 @@ def on_trial(
     repeats: str = "shared",
 ) -> tuple[Query, Players, Target]:
     """The line on which all are measured (nothing is asked twice), and the target of all."""
-    encoding = classifier.encode(check_text(text))
+    encoding = truncated(classifier.encode(check_text(text)))
     players = split(encoding, unit, repeats)
     query = Query(classifier, encoding.frame)
-    whole = query.logits(players.whole.expand(players.ids))[0]
+    whole = query.logits(players.tokens(players.whole))[0]
     return query, players, resolve_target(classifier, whole, wanted)
 
 

@@ -2,19 +2,26 @@
 
 import functools
 import platform
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 import numpy as np
 
 from piste.errors import SettingError, whole_number
 from piste.explanation import Cost, Explanation, FloatArray, Stopped
+from piste.merging import merged
 from piste.methods import find_method, settings
 from piste.methods.base import Method
+from piste.methods.every_class import ALL, EveryClass, is_every
 from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier
-from piste.models.query import BATCH_TOKENS, Progress, Query
+from piste.models.query import BATCH_TOKENS, Meter, Progress, Query
 from piste.models.target import resolve_target
-from piste.text.encoding import check_text
+from piste.ragged import Ragged
+from piste.text.cutting import cut
+from piste.text.encoding import Encoding, check_text
 from piste.text.players import split
 
 REPORTED = ("piste", "numpy", "scipy", "torch", "transformers")
@@ -25,9 +32,11 @@ def explain(
     classifier: Classifier | str | None = None,
     method: str | Method = "slalom",
     *,
+    pair: str | None = None,
     target: str | int | None = None,
     unit: str = "word",
     repeats: str = "shared",
+    long: str = "truncate",
     seed: int = 0,
     budget: int | None = None,
     tolerance: float | None = None,
@@ -39,8 +48,12 @@ def explain(
 
     classifier: from `load` or `from_function`; a string is loaded.
     method: a name from `METHODS`, or an object with its own settings: `Slalom(length=5)`.
-    target: a label or an index; None explains the predicted one.
+    pair: a second text, for a model that classifies two at once.
+    target: a label, an index, "predicted" (None is the same), "runner-up" or "all": the predicted
+    one, with scores for every other class beside.
     unit: "word", "token" or "sentence"; repeats: "shared" gives equal ones one score.
+    long: a text that is longer than the model reads is cut off ("truncate"), or explained in
+    "windows" and merged.
     seed: of everything random; the same seed and settings give the same scores.
     budget: the most sequences the model may be asked; None: by the length of the text, some
     hundreds for a hundred words.
@@ -51,33 +64,74 @@ def explain(
     answers: a dict that is filled with the model's answers; what it holds already is not asked.
     """
     name, chosen = find_method(method)
-    seed = whole_number("seed", seed, 0)
-    batch_tokens = whole_number("batch_tokens", batch_tokens, 1)
-    budget = None if budget is None else whole_number("budget", budget, 1)
-    tolerance = None if tolerance is None else _tolerance(tolerance)
     classifier = as_classifier(classifier)
-    encoding = classifier.encode(check_text(text))
-    players = split(encoding, unit, repeats)
-    query = Query(classifier, encoding.frame, budget, tolerance, batch_tokens, progress)
-    query.answers = query.answers if answers is None else answers
-    whole = query.logits(players.whole.expand(players.ids))[0]
-    resolved = resolve_target(classifier, whole, target)
-    found = chosen.explain(query, players, resolved, np.random.default_rng(seed))
+    every = is_every(target, classifier)
+    wanted = _Wanted(
+        name=name,
+        method=EveryClass(chosen) if every else chosen,
+        settings=settings(chosen) | ({"target": ALL} if every else {}),
+        target=None if every else target,
+        unit=unit,
+        repeats=repeats,
+        seed=whole_number("seed", seed, 0),
+        budget=None if budget is None else whole_number("budget", budget, 1),
+        tolerance=None if tolerance is None else _tolerance(tolerance),
+    )
+    texts = [check_text(text)] if pair is None else [check_text(text), check_text(pair)]
+    encoding = classifier.encode(*texts)
+    windows = cut(encoding, long)
+    meter = Meter(progress)
+    query = Query(
+        classifier,
+        encoding.frame,
+        wanted.budget,
+        wanted.tolerance,
+        whole_number("batch_tokens", batch_tokens, 1),
+        meter,
+        answers={} if answers is None else answers,
+    )
+    if len(windows) == 1:
+        return _explained(windows[0], query, wanted)
+    return _in_windows(windows, query, wanted, meter)
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What is wanted of a text, or of each of its windows."""
+
+    name: str
+    method: Method
+    settings: dict[str, Any]
+    target: str | int | None
+    unit: str
+    repeats: str
+    seed: int
+    budget: int | None
+    tolerance: float | None
+
+
+def _explained(encoding: Encoding, query: Query, wanted: _Wanted) -> Explanation:
+    """The flow: players, the model's answer, the target, the method's questions and its fit."""
+    classifier = query.classifier
+    players = split(encoding, wanted.unit, wanted.repeats)
+    whole = query.logits(players.tokens(players.whole))[0]
+    target = resolve_target(classifier, whole, wanted.target)
+    found = wanted.method.explain(query, players, target, np.random.default_rng(wanted.seed))
     return Explanation(
-        text=text,
+        text=encoding.text,
         players=players.items,
         scores=dict(found.scores),
         errors=dict(found.errors),
         primary=found.primary,
-        target=resolved,
+        target=found.target or target,
         cost=Cost(query.forwards, query.tokens, query.seconds, found.fit_seconds),
-        method=name,
-        settings=settings(chosen),
-        unit=unit,
-        repeats=repeats,
-        seed=seed,
-        budget=budget,
-        tolerance=tolerance,
+        method=wanted.name,
+        settings=wanted.settings,
+        unit=wanted.unit,
+        repeats=wanted.repeats,
+        seed=wanted.seed,
+        budget=wanted.budget,
+        tolerance=wanted.tolerance,
         model=classifier.name,
         backend=classifier.backend,
         versions=dict(_versions()),
@@ -87,11 +141,29 @@ def explain(
         frame_share=found.frame_share,
         stopped=found.stopped,
         formula=found.formula,
+        second=encoding.second,
         notes=encoding.notes
         + found.notes
         + query.notes()
-        + _unused(tolerance, found.stopped, name),
+        + _unused(wanted.tolerance, found.stopped, wanted.name),
     )
+
+
+def _in_windows(
+    windows: Sequence[Encoding], query: Query, wanted: _Wanted, meter: Meter
+) -> Explanation:
+    """Every window explained for the same target, with its share of the budget, and merged."""
+    tokens = np.array([len(window.ids) for window in windows])
+    weights = tokens / tokens.sum()
+    wholes = query.logits(Ragged.of([window.ids for window in windows]))
+    mean = np.asarray(weights @ wholes)
+    wanted = replace(wanted, target=resolve_target(query.classifier, mean, wanted.target).index)
+    left, parts = query.left, []
+    for window, weight in zip(windows, weights, strict=True):
+        meter.next()
+        budget = None if left is None else int(weight * left)
+        parts.append(_explained(window, query.anew(budget), wanted))
+    return replace(merged(parts, weights.tolist()), budget=wanted.budget)
 
 
 def _tolerance(given: float) -> float:

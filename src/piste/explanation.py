@@ -40,6 +40,7 @@ class Player:
     end: int
     ids: tuple[int, ...]
     group: int
+    segment: int = 0  # 1: of the second text of a pair
 
 
 @dataclass(frozen=True)
@@ -161,6 +162,7 @@ class Explanation:
     tolerance: float | None = None  # as asked for; the one that held is in `stopped`
     stopped: Stopped | None = None  # None where the method does not sample in rounds
     formula: Formula | None = None  # the surrogate itself, where there is one
+    second: int | None = None  # where in `text` the second text of a pair begins
     notes: tuple[str, ...] = field(default=())
 
     def top(self, n: int = 10, by: str | None = None) -> list[Row]:

@@ -77,6 +77,7 @@ def _explanation(data: Mapping[str, Any]) -> Explanation:
         frame_share=_maybe(data["frame_share"], _number),
         stopped=_maybe(data.get("stopped"), _stopped),
         formula=_maybe(data.get("formula"), lambda value: _formula(value, len(players))),
+        second=_maybe(data.get("second"), _integer),
         notes=tuple(_string(note) for note in _sequence(data["notes"])),
     )
 
@@ -87,7 +88,10 @@ def _player(item: Any, length: int) -> Player:
     if not 0 <= start <= end <= length:
         raise ValueError(f"a player at {start}..{end} lies outside the text")
     ids = tuple(_integer(token) for token in _sequence(data["ids"]))
-    return Player(_string(data["text"]), start, end, ids, _integer(data["group"]))
+    segment = _integer(data.get("segment", 0))
+    if segment not in (0, 1):
+        raise ValueError(f"there is no segment {segment}")
+    return Player(_string(data["text"]), start, end, ids, _integer(data["group"]), segment)
 
 
 def _target(data: Mapping[str, Any]) -> Target:

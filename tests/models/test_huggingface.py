@@ -131,7 +131,7 @@ def test_weights_that_do_not_fit_their_configuration(tmp_path, wordpiece):
         load(tmp_path, wordpiece)
 
 
-def test_segment_numbers_are_refused_rather_than_dropped(wordpiece):
+def test_token_types_of_a_single_text_are_sent(wordpiece):
     from copy import deepcopy
 
     from tokenizers import processors
@@ -141,8 +141,14 @@ def test_segment_numbers_are_refused_rather_than_dropped(wordpiece):
         single="[CLS]:1 $A:0 [SEP]:0", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
     odd.model_input_names = ["input_ids", "token_type_ids", "attention_mask"]
-    with pytest.raises(ModelError, match="segment numbers"):
-        piste.explain("good", load(tiny_bert(len(wordpiece)), odd))
+    classifier = load(tiny_bert(len(wordpiece)), odd)
+    with torch.no_grad():
+        inputs = odd("the film was good", return_tensors="pt")
+        plain = classifier.model(**inputs).logits.double().numpy()[0]
+        without = classifier.model(inputs["input_ids"]).logits.double().numpy()[0]
+    found = piste.explain("the film was good", classifier, "occlusion", target=1)
+    assert found.target.score == pytest.approx(plain[1] - plain[0], abs=1e-5)
+    assert abs(plain - without).max() > 1e-4  # or the types would make no difference here
 
 
 def test_two_regression_outputs_are_raw_scores(wordpiece):

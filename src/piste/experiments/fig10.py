@@ -13,6 +13,7 @@ from piste.explain import explain
 from piste.explanation import Cost, Explanation
 from piste.metrics.agreement import agreement
 from piste.metrics.human_attention import BoolArray, auroc, consensus
+from piste.text.cutting import truncated
 from piste.text.players import split
 from piste.theory.report import Table
 
@@ -27,7 +28,8 @@ def run(context: Context) -> Outcome:
     for name, (classifier, fact) in review_models(context).items():
         context.say(f"explaining with {name}")
         found = explain(example.text, classifier, seed=context.seed)
-        marked = consensus(split(classifier.encode(example.text)), example.words, example.maps)
+        players = split(truncated(classifier.encode(example.text)))
+        marked = consensus(players, example.words, example.maps)
         if marked is None:
             continue
         figures[f"highlights-{name.lower()}"] = beside(found, marked).plot()

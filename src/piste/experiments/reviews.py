@@ -34,9 +34,10 @@ from piste.methods.integrated_gradients import IntegratedGradients
 from piste.methods.kernel_shap import KernelShap
 from piste.methods.lime import Lime
 from piste.methods.slalom import Slalom
-from piste.models.huggingface import HuggingFaceClassifier, quiet
+from piste.models.huggingface import HuggingFaceClassifier
 from piste.models.loading import load
 from piste.models.protocol import Classifier
+from piste.models.tokens import quiet
 from piste.runs.evaluate import Evaluation, evaluate
 from piste.runs.judging import View
 

@@ -30,11 +30,11 @@ from piste.experiments.training import (
 )
 from piste.explanation import FloatArray
 from piste.models.callable import from_function
-from piste.models.huggingface import quiet
 from piste.models.loading import load
 from piste.models.protocol import Classifier
 from piste.models.query import Query
 from piste.models.target import margins
+from piste.models.tokens import quiet
 from piste.ragged import IntArray, Ragged
 from piste.surrogates.slalom import SlalomModel, count_matrix
 from piste.theory.single_layer import seeded

@@ -24,9 +24,9 @@ from piste.methods.integrated_gradients import IntegratedGradients
 from piste.methods.kernel_shap import KernelShap
 from piste.methods.lime import Lime
 from piste.methods.slalom import Slalom
-from piste.models.huggingface import quiet
 from piste.models.loading import load
 from piste.models.protocol import Classifier
+from piste.models.tokens import quiet
 from piste.theory.report import Table
 from piste.theory.single_layer import seeded
 

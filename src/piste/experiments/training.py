@@ -29,8 +29,9 @@ from transformers import (
 )
 
 from piste.errors import choices
-from piste.models.huggingface import HuggingFaceClassifier, quiet
+from piste.models.huggingface import HuggingFaceClassifier
 from piste.models.loading import load
+from piste.models.tokens import quiet
 
 LABELS = {0: "negative", 1: "positive"}
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")

@@ -57,7 +57,7 @@ class Attention:
 def attention(query: Query, players: Players) -> tuple[FloatArray, int]:
     """The whole text's weights [layers, heads, tokens, tokens], and the classified position."""
     query.plan(1)
-    weights, position = query.attentions(query.sequence(players.whole.expand(players.ids)))
+    weights, position = query.attentions(query.sequence(players.tokens(players.whole)))
     return weights[:, 0], position
 
 

@@ -38,6 +38,7 @@ class Attribution:
     frame_share: float | None = None
     stopped: Stopped | None = None
     formula: Formula | None = None
+    target: Target | None = None  # where another number is explained than was asked for
     notes: tuple[str, ...] = ()
 
 
@@ -53,7 +54,7 @@ class Method(Protocol):
 
 def ask(query: Query, players: Players, rows: Ragged, target: Target) -> FloatArray:
     """The model's margin for each row of players [rows]."""
-    return margins(query.logits(rows.expand(players.ids)), query.classifier, target.index)
+    return margins(query.logits(players.tokens(rows)), query.classifier, target.index)
 
 
 def agreement(predicted: FloatArray, true: FloatArray, typical: float = 0.0) -> Agreement:

@@ -74,10 +74,8 @@ class Game:
 
     def _rows(self, keep: BoolArray) -> Ragged:
         if self.removal == "delete":
-            return Ragged.masked(keep).expand(self.players.ids)
-        ids = self.players.ids
-        owner = np.repeat(np.arange(len(self.players)), ids.lengths)
-        return Ragged.table(np.where(keep[:, owner], ids.values, self._replacement()))
+            return self.players.tokens(Ragged.masked(keep))
+        return self.players.replaced(keep, self._replacement())
 
     def _replacement(self) -> int:
         found = self.query.token_id(self.removal)
@@ -101,6 +99,7 @@ class Game:
         """
         most = min(CHECKED, CHECKED if self.query.left is None else self.query.left)
         drawn = portions(rng, check_shares(3 * CHECKED), self.players.ids.lengths)
+        drawn = self.players.complete(drawn, rng)
         known = Ragged.of([]) if seen is None else seen
         fresh = unseen(drawn, Ragged.concat([known, self.players.whole]), self.players.groups)
         rows = fresh.take(np.sort(rng.permutation(len(fresh))[:most]))

@@ -31,8 +31,9 @@ class Gradients:
         self, query: Query, players: Players, target: Target, rng: np.random.Generator
     ) -> Attribution:
         query.plan(1)
-        embeddings = query.embed(query.sequence(players.whole.expand(players.ids)))
-        margins, gradients = query.gradients(embeddings, target.index)
+        ids = query.sequence(players.tokens(players.whole))
+        embeddings = query.embed(ids)
+        margins, gradients = query.gradients(embeddings, target.index, ids)
         tokens = _reduced(gradients[0], embeddings[0])
         return Attribution(
             primary="grad-input",
@@ -64,8 +65,7 @@ def by_player(tokens: FloatArray, players: Players) -> FloatArray:
 
     Players of one group share their mean, so the sum over the text stays what it was.
     """
-    start = len(players.frame.prefix)
-    body = tokens[start : start + len(players.ids.values)]  # the frame is never scored
+    body = tokens[players.positions]  # the frame is never scored
     own = np.add.reduceat(body, players.ids.starts[:-1])  # [players]
     occurrences = np.bincount(players.groups)
     return np.asarray((np.bincount(players.groups, own) / occurrences)[players.groups])

@@ -11,6 +11,7 @@ from piste.explanation import Agreement, Fidelity, FloatArray, Target
 from piste.methods.base import Attribution
 from piste.methods.gradients import by_player, differing
 from piste.models.query import Query
+from piste.ragged import IntArray
 from piste.text.players import Players
 
 TOKENS = ("pad", "mask", "unk")  # what "auto" tries, in this order
@@ -48,16 +49,18 @@ class IntegratedGradients:
     ) -> Attribution:
         self._check_budget(query)
         query.plan(self.steps + 2)
-        whole = query.embed(query.sequence(players.whole.expand(players.ids)))[0]
+        tokens = query.sequence(players.tokens(players.whole))
+        whole = query.embed(tokens)[0]
         name, neutral = self._neutral(query, whole.shape[1])
         baseline = _replaced(whole, neutral, players)
-        ends, gradient = integrate(query, baseline, whole, self.steps, target.index)
-        tokens = np.einsum("tw,tw->t", gradient, whole - baseline)
+        path = Path(baseline, whole, tokens)
+        ends, gradient = integrate(query, path, self.steps, target.index)
+        scores = np.einsum("tw,tw->t", gradient, whole - baseline)
         difference = ends[1] - ends[0]
-        error = abs(float(tokens.sum()) - difference)
+        error = abs(float(scores.sum()) - difference)
         return Attribution(
             primary="ig",
-            scores={"ig": by_player(tokens, players)},
+            scores={"ig": by_player(scores, players)},
             fidelity=Fidelity({"convergence": Agreement(None, error, self.steps)}),
             notes=(
                 f"The scores add up to the difference from a text of {name} only, which has"
@@ -98,8 +101,21 @@ class IntegratedGradients:
         )
 
 
+@dataclass(frozen=True)
+class Path:
+    """The straight way between two texts' embeddings [tokens, width]."""
+
+    baseline: FloatArray
+    whole: FloatArray
+    ids: IntArray  # [1, tokens]: of the whole
+
+    def at(self, points: FloatArray) -> FloatArray:
+        """[points, tokens, width]"""
+        return np.asarray(self.baseline + points[:, None, None] * (self.whole - self.baseline))
+
+
 def integrate(
-    query: Query, baseline: FloatArray, whole: FloatArray, steps: int, index: int
+    query: Query, path: Path, steps: int, index: int
 ) -> tuple[tuple[float, float], FloatArray]:
     """The margins of both ends, and the mean gradient [tokens, width] on the straight way between.
 
@@ -108,12 +124,11 @@ def integrate(
     points, weights = roots_legendre(steps)  # on -1..1, where weights sum to 2
     points = np.concatenate([[0.0], (points + 1) / 2, [1.0]])
     weights = np.concatenate([[0.0], weights / 2, [0.0]])
-    mean, margins = np.zeros_like(whole), np.empty(0)
+    mean, margins = np.zeros_like(path.whole), np.empty(0)
     while len(margins) < len(points):
         # A batch at a time: all gradients of a long text are more than one wants to hold.
-        now = slice(len(margins), len(margins) + query.gradient_rows(len(whole)))
-        path = baseline + points[now, None, None] * (whole - baseline)  # [points, tokens, width]
-        answers, gradients = query.gradients(path, index)
+        now = slice(len(margins), len(margins) + query.gradient_rows(len(path.whole)))
+        answers, gradients = query.gradients(path.at(points[now]), index, path.ids)
         mean += np.tensordot(weights[now], gradients, axes=1)
         margins = np.append(margins, answers)
     return (float(margins[0]), float(margins[-1])), mean
@@ -121,6 +136,6 @@ def integrate(
 
 def _replaced(whole: FloatArray, neutral: FloatArray, players: Players) -> FloatArray:
     """Embeddings [tokens, width] with those of the text replaced, and the frame's kept."""
-    baseline, start = whole.copy(), len(players.frame.prefix)
-    baseline[start : start + len(players.ids.values)] = neutral
+    baseline = whole.copy()
+    baseline[players.positions] = neutral
     return baseline

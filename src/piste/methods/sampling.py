@@ -12,6 +12,7 @@ from piste.design import favoured, keep_back, mixed_shares, portions, short, uns
 from piste.errors import InputError, SettingError
 from piste.explanation import FloatArray, Target
 from piste.methods.base import ask
+from piste.methods.classes import Classes
 from piste.models.query import Query
 from piste.ragged import IntArray, Ragged
 from piste.surrogates.slalom import count_matrix
@@ -31,17 +32,29 @@ class Samples:
     query: Query
     players: Players
     target: Target
+    classes: Classes | None = None  # fitted together; None: the target alone
     rows: Ragged = field(default_factory=lambda: Ragged.of([]))
-    margins: FloatArray = field(default_factory=lambda: np.empty(0))
+    answers: FloatArray = field(default_factory=lambda: np.empty((0, 0)))  # [rows, outputs]
 
     def ask(self, rows: Ragged) -> bool:
         """Add the model's answers to these rows; False where it had given all of them before."""
         if not len(rows):
             return False
-        before = self.query.forwards
-        self.margins = np.append(self.margins, ask(self.query, self.players, rows, self.target))
+        before, found = self.query.forwards, self.answered(rows)
+        self.answers = np.concatenate([self.answers, found]) if self.answers.size else found
         self.rows = Ragged.concat([self.rows, rows])
         return self.query.forwards > before
+
+    def answered(self, rows: Ragged) -> FloatArray:
+        """The model's scores of these rows [rows, outputs], the target's first."""
+        if self.classes is None:
+            return ask(self.query, self.players, rows, self.target)[:, None]
+        return self.classes.scores(self.query.logits(self.players.tokens(rows)))
+
+    @property
+    def margins(self) -> FloatArray:
+        """The target's [rows]."""
+        return self.answers[:, 0]
 
     @property
     def counts(self) -> sparse.csr_array:
@@ -112,13 +125,14 @@ class Rounds:
         self, rng: np.random.Generator, share: float, odds: FloatArray | None = None
     ) -> Ragged:
         """A share of them. Distinct players enter the short ones by their odds, or evenly."""
-        rows, weights = _portion(self.short, share), self.players.ids.lengths
+        count, weights = _portion(self.short, share), self.players.ids.lengths
         if odds is None:
-            few = short(rng, len(self.players.first), rows, self.length)
+            few = short(rng, len(self.players.first), count, self.length)
         else:
-            few = favoured(rng, odds, rows, self.length)
+            few = favoured(rng, odds, count, self.length)
         shares = mixed_shares(_portion(self.subsets, share))
-        return Ragged.concat([self.players.of_groups(few), portions(rng, shares, weights)])
+        rows = Ragged.concat([self.players.of_groups(few), portions(rng, shares, weights)])
+        return self.players.complete(rows, rng)
 
     def next(
         self, rng: np.random.Generator, odds: FloatArray | None, asked: int, left: int

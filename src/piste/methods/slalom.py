@@ -11,7 +11,8 @@ import numpy as np
 from piste.design import apart, check_shares, deletions, portions, removals, short, singles
 from piste.errors import SettingError, choices, whole_number
 from piste.explanation import Fidelity, FloatArray, Stopped, Target
-from piste.methods.base import TOO_FEW, Attribution, agreement, ask
+from piste.methods.base import TOO_FEW, Attribution, agreement
+from piste.methods.classes import Classes, left_out
 from piste.methods.sampling import ROUND, Rounds, Samples, check_size, set_apart, within
 from piste.methods.slalom_fit import Fit, removed
 from piste.methods.stability import Standing
@@ -28,6 +29,7 @@ REMOVALS, MORE_REMOVALS = 114, 14  # at most; beyond one for each player
 PATIENCE = 10  # times the usual number of sequences, for a tolerance without a budget
 FITS = ("gauss-newton", "sgd")
 FOCUSES = ("tokens", "text")
+CLASSES = ("one-vs-rest", "shared")
 UNIDENTIFIED = 0.6  # of the prior's width: an error above it says that little was learnt
 
 
@@ -55,12 +57,16 @@ class Slalom:
     by_length: bool = True  # a level and a scale of the scores for long sequences
     gamma: float = 0.0  # the importances' sum
     fit: Literal["gauss-newton", "sgd"] = "gauss-newton"
+    # shared: all classes at once, one importance and a value for each class a word (they sum to 0)
+    classes: Literal["one-vs-rest", "shared"] = "one-vs-rest"
 
     def __post_init__(self) -> None:
         if self.fit not in FITS:
             raise choices("fit", self.fit, FITS)
         if self.focus not in FOCUSES:
             raise choices("focus", self.focus, FOCUSES)
+        if self.classes not in CLASSES:
+            raise choices("way to treat classes", self.classes, CLASSES)
         for name, least in (("length", 1), ("samples", 0), ("subsets", 0), ("deletions", 0)):
             if getattr(self, name) is not None:
                 whole_number(name, getattr(self, name), least)
@@ -93,7 +99,7 @@ class Slalom:
         query.plan(sum(sizes.values()))
         first, checks = self._first_round(players, sizes, rng)
         limit = _limit(sizes, checks, query)
-        samples = Samples(query, players, target)
+        samples = self._samples(query, players, target)
         samples.ask(first)
         fit, stopped = self._until_stable(samples, self._rounds(players, sizes), limit, checks, rng)
         local = self._around(samples, fit, sizes, checks, rng)
@@ -109,8 +115,16 @@ class Slalom:
             surrogate_score=float(fit.predict(players.whole)[0]),
             frame_share=fit.frame_share(),
             formula=fit.formula(local),
+            target=samples.target,
             notes=(*_notes(samples), *_unidentified(errors, players)),
         )
+
+    def _samples(self, query: Query, players: Players, target: Target) -> Samples:
+        if self.classes == "one-vs-rest":
+            return Samples(query, players, target)
+        whole = query.logits(players.tokens(players.whole))[0]
+        classes = Classes.of(query.classifier, whole, target)
+        return Samples(query, players, classes.target, classes)
 
     def _sizes(self, players: Players, query: Query) -> dict[str, int]:
         """How many sequences of each kind, scaled down together when the budget is short."""
@@ -148,7 +162,8 @@ class Slalom:
             "deletions": portions(rng, check_shares(sizes["fresh deletions"]), players.ids.lengths),
             "removals": deletions(rng, count, sizes["fresh removals"], 1, min(5, count - 1)),
         }
-        return set_apart(Ragged.concat(fitted), fresh, players, rng)
+        fresh = {kind: players.complete(rows, rng) for kind, rows in fresh.items()}
+        return set_apart(players.complete(Ragged.concat(fitted), rng), fresh, players, rng)
 
     @property
     def _in_rounds(self) -> bool:
@@ -191,25 +206,26 @@ class Slalom:
     def _fit(self, samples: Samples, before: Fit | None, rng: np.random.Generator) -> Fit:
         """Fit all answers so far, going on from the fit before."""
         frame = self.frame and samples.players.frame.size > 0
-        lengths = LengthScale.plain(self.length, len(samples.players) if self.by_length else 0)
+        longest, outputs = len(samples.players) if self.by_length else 0, samples.answers.shape[1]
+        lengths = LengthScale.plain(self.length, longest, outputs)
         if before is not None:
             lengths = before.lengths
-        scores, weights = lengths.undo(samples.lengths, samples.margins)
+        scores, weights = lengths.undo(samples.lengths, samples.answers)
         counts, posterior = samples.counts, None
         if self.fit == "sgd":
             from piste.surrogates.sgd import fit_sgd  # torch, only for the paper's experiments
 
             seed = int(rng.integers(2**31))
-            model, report = fit_sgd(counts, scores[:, None], frame=frame, seed=seed)
+            model, report = fit_sgd(counts, scores, frame=frame, seed=seed)
         else:
             start = before.posterior if before is not None else None
             model, report, posterior = fit_gauss_newton(
-                counts, scores[:, None], frame=frame, weights=weights, start=start
+                counts, scores, frame=frame, weights=weights, start=start
             )
-        fitted = model.predict(counts)[:, 0]
-        lengths = lengths.refitted(samples.lengths, fitted, samples.margins)
+        lengths = lengths.refitted(samples.lengths, model.predict(counts), samples.answers)
+        others = () if samples.classes is None else samples.classes.others
         normalised = model.normalised(self.gamma)
-        return Fit(samples.players, normalised, report, posterior, lengths)
+        return Fit(samples.players, normalised, report, posterior, lengths, others)
 
     def _around(
         self,
@@ -223,11 +239,11 @@ class Slalom:
         if not sizes["removals"]:
             return None
         players, count = samples.players, len(samples.players)
-        rows = removals(rng, count, sizes["removals"])
+        rows = players.complete(removals(rng, count, sizes["removals"]), rng)
         rows = apart(rows, Ragged.concat(list(checks.values())), players.groups)
         if not len(rows):  # a text of a word or two: the checks need them all
             return None
-        answers = ask(samples.query, players, rows, samples.target)
+        answers = samples.answered(rows)[:, 0]
         return fit_local(removed(rows, count), fit.change(rows), samples.target.score - answers)
 
 
@@ -250,17 +266,17 @@ def _checked(
         if kind == "removals" and local is not None:
             fall = local.change(removed(rows, len(players)), fit.change(rows))
             predicted, typical = target.score - fall, 0.0
-        found[kind] = agreement(predicted, ask(samples.query, players, rows, target), typical)
+        found[kind] = agreement(predicted, samples.answered(rows)[:, 0], typical)
     return Fidelity(found) if found else None
 
 
 def _notes(samples: Samples) -> list[str]:
-    distinct, answers = len(samples.players.first), samples.margins
+    distinct, answers = len(samples.players.first), samples.answers
     unasked = distinct - len(np.unique(samples.players.groups[samples.rows.values]))
     if distinct == 1:
         return ["To the model there is only one distinct word: nothing to compare its weight with."]
-    notes = []
-    if float(np.ptp(answers)) <= 1e-9 * max(1.0, float(np.abs(answers).max())):
+    notes = [] if samples.classes is None else list(left_out(samples.target))
+    if float(np.ptp(answers, axis=0).max()) <= 1e-9 * max(1.0, float(np.abs(answers).max())):
         notes.append("The model gives the same answer whatever the words: importances are unknown.")
     if unasked:
         notes.append(

@@ -26,11 +26,12 @@ class Fit:
     report: FitReport
     posterior: Posterior | None
     lengths: LengthScale
+    others: tuple[str, ...] = ()  # names of the outputs beside the target's, which is the first
 
     def predict(self, rows: Ragged) -> FloatArray:
         """The margins of rows of players [rows]."""
-        scores = self.model.predict(counted(rows, self.players))[:, 0]
-        return self.lengths.apply(rows.lengths, scores)
+        scores = self.model.predict(counted(rows, self.players))
+        return self.lengths.apply(rows.lengths, scores)[:, 0]
 
     def change(self, rows: Ragged) -> FloatArray:
         """How much less than the whole text these rows score [rows]."""
@@ -45,7 +46,8 @@ class Fit:
 
     def scores(self, local: LocalEffects | None, rng: np.random.Generator) -> dict[str, FloatArray]:
         """Every score of every player; those of the whole text as its length scales them."""
-        found = self._scaled(slalom_scores(self.model, self.players.groups, rng), local)
+        raw = slalom_scores(self.model, self.players.groups, rng, others=self.others)
+        found = self._scaled(raw, local)
         if local is not None:
             found["removal"] = found["removal"] + local.effects
         return found
@@ -56,7 +58,8 @@ class Fit:
         """Standard errors of the scores; none where the fit has no posterior."""
         if self.posterior is None:
             return {}
-        found = self._scaled(score_errors(self.posterior, self.players.groups, rng, gamma), local)
+        raw = score_errors(self.posterior, self.players.groups, rng, gamma, self.others)
+        found = self._scaled(raw, local)
         if local is not None:
             found["removal"] = np.hypot(found["removal"], local.errors)
         return found
@@ -65,7 +68,7 @@ class Fit:
         self, found: dict[str, FloatArray], local: LocalEffects | None
     ) -> dict[str, FloatArray]:
         """Removals and Shapley values happen to the whole text; the others are those of words."""
-        scale = float(self.lengths.at(self.players.whole.lengths)[1][0])
+        scale = float(self.lengths.at(self.players.whole.lengths)[1][0, 0])
         calibrated = scale * (1.0 if local is None else local.scale)
         whole = {"removal": calibrated * found["removal"], "shapley": scale * found["shapley"]}
         return found | whole
@@ -78,7 +81,7 @@ class Fit:
             importances=self.model.importances[groups],
             frame=None if frame is None else (float(frame.value[0]), frame.importance),
             lengths=np.exp(self.lengths.knots),
-            level=self.lengths.level,
+            level=self.lengths.level[:, 0],
             scale=self.lengths.scale,
             removal_scale=1.0 if local is None else local.scale,
             removal_effects=None if local is None else local.effects,

@@ -15,7 +15,7 @@ from piste.text.players import Players
 def answers(query: Query, players: Players, target: Target, kept: Iterable[IntArray]) -> FloatArray:
     """The target's score for each set of kept players [sets]; all others are really gone."""
     rows = Ragged.of([np.sort(row).tolist() for row in kept])
-    return margins(query.logits(rows.expand(players.ids)), query.classifier, target.index)
+    return margins(query.logits(players.tokens(rows)), query.classifier, target.index)
 
 
 def probabilities(scores: FloatArray, target: Target) -> FloatArray:

@@ -11,11 +11,12 @@ from piste.errors import OutputError, SettingError, choices
 from piste.explanation import FloatArray
 from piste.models.protocol import Outputs
 from piste.ragged import IntArray
-from piste.text.encoding import Encoding
+from piste.text.encoding import BETWEEN, Encoding, Frame
 from piste.text.units import is_character_script, is_word_character, word_spans
 
 Scale = Literal["logits", "probabilities"]
 MARGIN_LABELS = ("negative", "positive")
+PAIR = ("", "||")  # no word of a text: words are single characters or letters
 
 
 @dataclass
@@ -36,7 +37,7 @@ class Vocabulary:
 class FunctionClassifier:
     """A function from a list of texts to scores. Build it with `from_function`."""
 
-    function: Callable[[list[str]], Any]
+    function: Callable[[list[Any]], Any]
     labels: tuple[str, ...] | None
     scale: Scale
     name: str
@@ -52,7 +53,9 @@ class FunctionClassifier:
     def __repr__(self) -> str:
         return f"<{self.name}: {', '.join(self.labels or ['labels not known yet'])}; function>"
 
-    def encode(self, text: str) -> Encoding:
+    def encode(self, text: str, pair: str | None = None) -> Encoding:
+        if pair is not None:
+            return self._encode_pair(text, pair)
         spans = word_spans(text)
         before = [0, *(end for _, end in spans)]
         pairs = [
@@ -66,8 +69,21 @@ class FunctionClassifier:
             keys=tuple(self.words.number(word) for _, word in pairs),
         )
 
+    def _encode_pair(self, text: str, pair: str) -> Encoding:
+        """Both texts, with a mark between them: the function is given tuples of two texts."""
+        first, second = self.encode(text), self.encode(pair)
+        shift = len(text + BETWEEN)
+        return Encoding(
+            text=text + BETWEEN + pair,
+            ids=first.ids + second.ids,
+            spans=first.spans + tuple((start + shift, end + shift) for start, end in second.spans),
+            keys=first.keys + second.keys,
+            frame=Frame(between=(self.pieces.number(PAIR),)),
+            second=shift,
+        )
+
     def logits(self, ids: IntArray) -> FloatArray:
-        answer = self.function([self.show(row) for row in ids])
+        answer = self.function([self._text(row) for row in ids])
         scores = _as_scores(answer, len(ids), self.scale)
         if self.labels is None:
             self.labels = _default_labels(scores)
@@ -84,15 +100,20 @@ class FunctionClassifier:
         return () if self.remarks is None else self.remarks()
 
     def show(self, ids: IntArray) -> str:
-        text = ""
-        for number in ids.tolist():
-            blanks, word = self.pieces.things[number]
-            text += (blanks or _needed_blank(text, word)) + word if text else word
-        return text
+        text = self._text(ids)
+        return text if isinstance(text, str) else f" {PAIR[1]} ".join(text)
+
+    def _text(self, ids: IntArray) -> str | tuple[str, str]:
+        """What the function is given for one sequence: a text, or the two of a pair."""
+        pieces = [self.pieces.things[number] for number in ids.tolist()]
+        if PAIR not in pieces:
+            return _joined(pieces)
+        cut = pieces.index(PAIR)
+        return _joined(pieces[:cut]), _joined(pieces[cut + 1 :])
 
 
 def from_function(
-    fn: Callable[[list[str]], Any],
+    fn: Callable[[list[Any]], Any],
     labels: Sequence[str] | None = None,
     *,
     outputs: Scale = "logits",
@@ -102,6 +123,7 @@ def from_function(
 
     A margin is the log-odds of the second of two labels. With `outputs="probabilities"`, `fn`
     gives probabilities (of each class, or of the second of two) and piste takes their logs.
+    Where a pair is explained, `fn` is given tuples of two texts.
     """
     if not callable(fn):
         raise SettingError(f"{fn!r} is not a function.", "Pass fn(list of texts) -> scores.")
@@ -111,6 +133,13 @@ def from_function(
         raise SettingError("labels is one string.", f"Pass a list, such as [{labels!r}, ...].")
     named = None if labels is None else tuple(map(str, labels))
     return FunctionClassifier(fn, named, outputs, name or str(getattr(fn, "__name__", "function")))
+
+
+def _joined(pieces: Sequence[tuple[str, str]]) -> str:
+    text = ""
+    for blanks, word in pieces:
+        text += (blanks or _needed_blank(text, word)) + word if text else word
+    return text
 
 
 def _needed_blank(before: str, word: str) -> str:

@@ -7,7 +7,6 @@ from typing import Any
 
 from piste.errors import ModelError
 from piste.ragged import IntArray
-from piste.text.encoding import Frame
 
 
 def model_source(name: str) -> str:
@@ -61,30 +60,13 @@ def check_tokenizer(tokenizer: Any) -> None:
         )
 
 
-def check_types(types: Sequence[int]) -> None:
-    """Segment numbers other than 0 are not sent yet: better refused than explained wrongly."""
-    if any(types):
+def check_types(types: Sequence[int], known: int) -> None:
+    """Refuse token types that the model has no embedding for."""
+    if max(types, default=0) >= known:
         raise ModelError(
-            "This tokenizer marks a single text with segment numbers, which piste does not send.",
-            "Use a model whose tokenizer does not.",
+            f"The tokenizer gives token type {max(types)}, but the model knows only {known}.",
+            "They do not belong together: pass the tokenizer the model was trained with.",
         )
-
-
-def frame_of(ids: list[int], body: list[int]) -> Frame:
-    """The tokens before and after those of the text; `body` says where these stand."""
-    if not body:
-        return Frame(tuple(ids))
-    return Frame(tuple(ids[: body[0]]), tuple(ids[body[-1] + 1 :]))
-
-
-def truncation(text: str, tokens: int, used: int, end: int) -> tuple[str, ...]:
-    """The note on a text that is longer than what the model reads."""
-    if used == tokens:
-        return ()
-    return (
-        f"The text has {tokens:,} tokens, more than the model reads: only the first {used:,}"
-        f" (up to character {end:,} of {len(text):,}) were used and explained.",
-    )
 
 
 def first_line(error: Exception) -> str:
@@ -93,9 +75,9 @@ def first_line(error: Exception) -> str:
     return lines[0].rstrip(".:") or type(error).__name__
 
 
-def check_ids(ids: Sequence[int], known: int) -> None:
+def check_ids(ids: Sequence[int], known: int | None) -> None:
     """Refuse ids that the model has no embedding for."""
-    if max(ids, default=0) >= known:
+    if known is not None and max(ids, default=0) >= known:
         raise ModelError(
             f"The tokenizer gives id {max(ids)}, but the model knows only {known} tokens.",
             "They do not belong together: pass the tokenizer the model was trained with.",

@@ -23,11 +23,14 @@ import torch
 from piste.errors import ModelError
 from piste.explanation import FloatArray
 from piste.files import cache_directory
-from piste.models.huggingface import HuggingFaceClassifier, evaluating, quiet, unpadded
+from piste.models.huggingface import HuggingFaceClassifier, evaluating, unpadded
 from piste.models.protocol import Outputs
+from piste.models.tokens import plain, quiet
 from piste.ragged import IntArray
-from piste.text.encoding import Encoding
+from piste.text.cutting import truncated
+from piste.text.encoding import TYPE, Encoding
 
+SETTINGS = {"INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY"}
 LARGEST_DIFFERENCE = 1e-3  # of a logit, against torch
 PROBE = "A short text, and then some more words, to see that both say the same. "
 
@@ -64,8 +67,8 @@ class CompiledClassifier:
     def backend(self) -> str:
         return f"openvino {version('openvino')}, logits within {self.difference:.0e} of torch"
 
-    def encode(self, text: str) -> Encoding:
-        return self.origin.encode(text)
+    def encode(self, text: str, pair: str | None = None) -> Encoding:
+        return self.origin.encode(text, pair)
 
     def logits(self, ids: IntArray) -> FloatArray:
         if _stamp(self.origin.model) != self.stamp:  # trained on since: what was compiled is stale
@@ -82,8 +85,10 @@ class CompiledClassifier:
     def embed(self, ids: IntArray) -> FloatArray:
         return self.origin.embed(ids)
 
-    def gradients(self, embeddings: FloatArray, index: int) -> tuple[FloatArray, FloatArray]:
-        return self.origin.gradients(embeddings, index)
+    def gradients(
+        self, embeddings: FloatArray, index: int, types: IntArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        return self.origin.gradients(embeddings, index, types)
 
     def attentions(self, ids: IntArray) -> tuple[FloatArray, int]:
         return self.origin.attentions(ids)
@@ -100,7 +105,7 @@ def compile_classifier(classifier: HuggingFaceClassifier) -> CompiledClassifier:
     if classifier.model.device.type != "cpu":
         raise CannotCompile(f"the model is on {classifier.model.device}, not on the CPU")
     try:
-        request = _compiled(classifier.model)
+        request = _compiled(classifier)
         difference = _difference(classifier, request)
     except Exception as error:  # a converter may fail in any way; torch still works
         raise CannotCompile(f"it does not convert ({str(error).strip()[:200]})") from error
@@ -109,18 +114,24 @@ def compile_classifier(classifier: HuggingFaceClassifier) -> CompiledClassifier:
     return CompiledClassifier(classifier, request, difference, _stamp(classifier.model))
 
 
-def _compiled(model: Any) -> Any:
+def _compiled(classifier: HuggingFaceClassifier) -> Any:
+    inputs = 3 if classifier.reader.types > 1 else 2
+    folder = cache_directory() / "openvino" / f"{_key(classifier.model)}-{inputs}"
+    core = new_core()
+    with _calm():
+        graph = _cached(core, folder) or _convert(classifier.model, inputs, folder)
+    return core.compile_model(graph, "CPU", SETTINGS)
+
+
+def new_core() -> Any:
+    """OpenVINO, with a place for what it compiles."""
     import openvino
 
-    folder = cache_directory() / "openvino" / _key(model)
-    core = openvino.Core()
+    core, folder = openvino.Core(), cache_directory() / "openvino"
     with contextlib.suppress(OSError):  # without a place to cache, every load compiles anew
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        core.set_property({"CACHE_DIR": str(folder.parent / "kernels")})
-    with _calm():
-        graph = _cached(core, folder) or _convert(model, folder)
-    settings = {"INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY"}
-    return core.compile_model(graph, "CPU", settings)
+        folder.mkdir(parents=True, exist_ok=True)
+        core.set_property({"CACHE_DIR": str(folder / "kernels")})
+    return core
 
 
 def _key(model: Any) -> str:
@@ -152,12 +163,12 @@ def _cached(core: Any, folder: Path) -> Any | None:
         return None
 
 
-def _convert(model: Any, folder: Path) -> Any:
+def _convert(model: Any, inputs: int, folder: Path) -> Any:
     import openvino
 
-    example = torch.ones((2, 5), dtype=torch.int64)
+    examples = (torch.ones((2, 5), dtype=torch.int64),) * inputs
     with torch.no_grad(), evaluating(model), unpadded(model):
-        graph = openvino.convert_model(_Logits(model), example_input=(example, example))
+        graph = openvino.convert_model(_Logits(model), example_input=examples)
     dynamic = openvino.PartialShape([-1, -1])
     graph.reshape(dict.fromkeys(graph.inputs, dynamic))
     _keep(graph, folder)
@@ -175,7 +186,7 @@ def _keep(graph: Any, folder: Path) -> None:
 
 
 class _Logits(torch.nn.Module):
-    """What is traced: ids and mask in, logits out."""
+    """What is traced: ids, mask and types, where the model knows several, in; logits out."""
 
     def __init__(self, model: Any) -> None:
         super().__init__()
@@ -184,20 +195,27 @@ class _Logits(torch.nn.Module):
         takes_cache = "use_cache" in inspect.signature(model.forward).parameters
         self.settings = {"use_cache": False} if takes_cache else {}
 
-    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> Any:
-        answer = self.model(input_ids=input_ids, attention_mask=attention_mask, **self.settings)
-        return answer.logits
+    def forward(
+        self,
+        input_ids: torch.Tensor,
+        attention_mask: torch.Tensor,
+        token_type_ids: torch.Tensor | None = None,
+    ) -> Any:
+        given = {"input_ids": input_ids, "attention_mask": attention_mask}
+        if token_type_ids is not None:
+            given["token_type_ids"] = token_type_ids
+        return self.model(**given, **self.settings).logits
 
 
 def _infer(request: Any, ids: IntArray) -> FloatArray:
     ids = np.ascontiguousarray(ids)
-    logits = request([ids, np.ones_like(ids)])[0]
-    return np.asarray(logits, dtype=np.float64)
+    given = [plain(ids), np.ones_like(ids), ids // TYPE][: len(request.inputs)]
+    return np.asarray(request(given)[0], dtype=np.float64)
 
 
 def _difference(classifier: HuggingFaceClassifier, request: Any) -> float:
     """The largest difference of a logit on pieces of a text, from one token to the limit."""
-    encoded = classifier.encode(PROBE * 40)
+    encoded = truncated(classifier.encode(PROBE * 40))
     largest = 0.0
     for length in (1, 2, 3, 5, 17, 64, len(encoded.ids)):
         body = encoded.ids[:length]

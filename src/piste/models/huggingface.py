@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import logging
+import dataclasses
+import inspect
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,10 +16,11 @@ import torch
 import transformers
 from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
-from piste.errors import ModelError, OutputError, choices
+from piste.errors import ModelError, OutputError
 from piste.explanation import FloatArray
 from piste.models import checks
-from piste.models.protocol import REPLACEMENTS, Outputs
+from piste.models.protocol import Outputs
+from piste.models.tokens import Reader, plain, quiet, types_of
 from piste.ragged import IntArray
 from piste.text.encoding import Encoding
 
@@ -58,27 +60,24 @@ class HuggingFaceClassifier:
         stated = int(self.tokenizer.model_max_length)
         return min(stated, _positions(self.model) or stated)
 
-    def encode(self, text: str) -> Encoding:
-        with quiet():
-            encoded = self.tokenizer(
-                text, return_offsets_mapping=True, return_special_tokens_mask=True
-            )
-        ids, spans = encoded["input_ids"], encoded["offset_mapping"]
-        body = np.flatnonzero(np.array(encoded["special_tokens_mask"]) == 0).tolist()
-        checks.check_ids(ids, self._vocabulary)
-        checks.check_types(encoded.get("token_type_ids", ()))
-        frame = checks.frame_of(ids, body)
-        used = body[: max(0, self.limit - frame.size)]
-        kept = tuple(ids[i] for i in used)
-        notes = checks.truncation(text, len(body), len(used), spans[used[-1]][1] if used else 0)
-        notes += checks.unknown(kept, self.tokenizer) + ((self.notice,) if self.notice else ())
-        return Encoding(text, kept, tuple(tuple(spans[i]) for i in used), kept, frame, notes)
+    @cached_property
+    def reader(self) -> Reader:
+        known = int(self.model.get_input_embeddings().num_embeddings)
+        takes = "token_type_ids" in inspect.signature(self.model.forward).parameters
+        types = int(getattr(self.model.config, "type_vocab_size", None) or 0) if takes else 0
+        return Reader(self.tokenizer, self.limit, known, types)
+
+    def encode(self, text: str, pair: str | None = None) -> Encoding:
+        encoding = self.reader.encode(text, pair)
+        notice = (self.notice,) if self.notice else ()
+        return dataclasses.replace(encoding, notes=encoding.notes + notice)
 
     def logits(self, ids: IntArray) -> FloatArray:
-        inputs = torch.from_numpy(np.ascontiguousarray(ids)).to(self.model.device)
+        inputs, kinds = self._tensor(plain(ids)), self._kinds(types_of(ids))
         try:
             with torch.inference_mode(), evaluating(self.model), unpadded(self.model):
-                logits = self.model(input_ids=inputs, attention_mask=torch.ones_like(inputs)).logits
+                mask = torch.ones_like(inputs)
+                logits = self.model(input_ids=inputs, attention_mask=mask, **kinds).logits
         except (ValueError, IndexError) as error:
             why = checks.first_line(error)
             raise OutputError(
@@ -88,13 +87,14 @@ class HuggingFaceClassifier:
         return _array(logits)
 
     def embed(self, ids: IntArray) -> FloatArray:
-        inputs = torch.from_numpy(np.ascontiguousarray(ids)).to(self.model.device)
         with torch.inference_mode():
-            return _array(self.model.get_input_embeddings()(inputs))
+            return _array(self.model.get_input_embeddings()(self._tensor(plain(ids))))
 
-    def gradients(self, embeddings: FloatArray, index: int) -> tuple[FloatArray, FloatArray]:
+    def gradients(
+        self, embeddings: FloatArray, index: int, types: IntArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
         with differentiable(self.model):
-            given, answer = self._answer(embeddings)
+            given, answer = self._answer(embeddings, types)
             margins = _margins(answer.logits, index, self.outputs)
             # Rows do not see each other, so the gradient of the sum holds that of each row.
             (found,) = torch.autograd.grad(margins.sum(), given)
@@ -104,18 +104,27 @@ class HuggingFaceClassifier:
         embeddings = self.embed(ids)
         with differentiable(self.model), step_by_step(self.model):
             wanted = {"output_attentions": True, "output_hidden_states": True}
-            _, answer = self._answer(embeddings, **wanted)
+            _, answer = self._answer(embeddings, types_of(ids), **wanted)
             weights = checks.square(getattr(answer, "attentions", None), ids.shape[1])
             used = _positions_used(answer)
         return _array(torch.stack(weights)), checks.only_position(used)
 
-    def _answer(self, embeddings: FloatArray, **wanted: bool) -> tuple[torch.Tensor, Any]:
+    def _tensor(self, numbers: IntArray) -> torch.Tensor:
+        return torch.from_numpy(np.ascontiguousarray(numbers)).to(self.model.device)
+
+    def _kinds(self, types: IntArray | None) -> dict[str, torch.Tensor]:
+        return {} if types is None else {"token_type_ids": self._tensor(types)}
+
+    def _answer(
+        self, embeddings: FloatArray, types: IntArray | None, **wanted: bool
+    ) -> tuple[torch.Tensor, Any]:
         """The embeddings as a leaf of torch's graph, and all that the model says to them."""
         given = torch.from_numpy(embeddings).to(self.model.device, self.model.dtype)
         given = given.clone().requires_grad_()
         mask = torch.ones(given.shape[:2], dtype=torch.int64, device=given.device)
         try:
-            answer = self.model(inputs_embeds=given, attention_mask=mask, **wanted)
+            kinds = self._kinds(types)
+            answer = self.model(inputs_embeds=given, attention_mask=mask, **kinds, **wanted)
         except (NotImplementedError, TypeError, ValueError) as error:
             raise checks.no_embeddings(self.name, checks.first_line(error)) from error
         if not answer.logits.requires_grad:
@@ -123,19 +132,10 @@ class HuggingFaceClassifier:
         return given, answer
 
     def token_id(self, name: str) -> int | None:
-        if name not in REPLACEMENTS:
-            raise choices("token", name, REPLACEMENTS)
-        with quiet():
-            found = getattr(self.tokenizer, f"{name}_token_id")
-        # A token that was added to the tokenizer alone means nothing to the model.
-        return None if found is None or found >= self._vocabulary else int(found)
-
-    @property
-    def _vocabulary(self) -> int:
-        return int(self.model.get_input_embeddings().num_embeddings)
+        return self.reader.token_id(name)
 
     def show(self, ids: IntArray) -> str:
-        return str(self.tokenizer.decode(ids.tolist()))
+        return self.reader.show(ids)
 
 
 def load_huggingface(
@@ -234,24 +234,6 @@ def _positions(model: Any) -> int | None:
         if name.endswith("position_embeddings") and isinstance(module, torch.nn.Embedding):
             return positions - (0 if module.padding_idx is None else module.padding_idx + 1)
     return positions
-
-
-@contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """Without the libraries' progress bars and notices; their settings come back as they were."""
-    settings = transformers.utils.logging
-    hub = logging.getLogger("huggingface_hub")
-    verbosity, bars, level = settings.get_verbosity(), settings.is_progress_bar_enabled(), hub.level
-    settings.set_verbosity(settings.CRITICAL)
-    settings.disable_progress_bar()
-    hub.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        settings.set_verbosity(verbosity)
-        hub.setLevel(level)
-        if bars:
-            settings.enable_progress_bar()
 
 
 @contextlib.contextmanager

@@ -32,8 +32,12 @@ class Classifier(Protocol):
     @property
     def outputs(self) -> Outputs: ...
 
-    def encode(self, text: str) -> Encoding:
-        """The text as ids with offsets, and the special tokens around them."""
+    def encode(self, text: str, pair: str | None = None) -> Encoding:
+        """The text as ids with offsets, and the special tokens around them.
+
+        All of it: who asks cuts it to `Encoding.limit`. pair: a second text, where the model
+        classifies two at once.
+        """
         ...
 
     def logits(self, ids: IntArray) -> FloatArray:
@@ -69,9 +73,13 @@ class WithGradients(Protocol):
         """What the model takes in place of ids: [rows, tokens] -> [rows, tokens, width]."""
         ...
 
-    def gradients(self, embeddings: FloatArray, index: int) -> tuple[FloatArray, FloatArray]:
+    def gradients(
+        self, embeddings: FloatArray, index: int, types: IntArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
         """Margins [rows] towards output `index` on the scale of `target.margins`, and their
         gradients with respect to the embeddings; both [rows, tokens, width].
+
+        types [rows, tokens]: of the tokens, where they are not all 0.
         """
         ...
 

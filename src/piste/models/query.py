@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -20,12 +20,28 @@ from piste.models.protocol import (
     WithTokens,
 )
 from piste.ragged import IntArray, Ragged
-from piste.text.encoding import Frame
+from piste.text.encoding import TYPE, Frame
 
 BATCH_TOKENS = 8192  # big batches of short sequences: many small ones are several times slower
 GRADIENT_SHARE = 8  # times fewer tokens at once where every layer's activations are kept
 Progress = Callable[[int, int], None]  # sequences answered, sequences planned
 Answer = TypeVar("Answer")
+
+
+class Meter:
+    """One progress for several runs, each of which counts from 0."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self.progress = progress
+        self.before = self.done = 0
+
+    def __call__(self, done: int, planned: int) -> None:
+        self.done = done
+        if self.progress is not None:
+            self.progress(self.before + done, self.before + planned)
+
+    def next(self) -> None:
+        self.before, self.done = self.before + self.done, 0
 
 
 @dataclass
@@ -48,6 +64,10 @@ class Query:
     def left(self) -> int | None:
         """How many sequences may still be asked; None without a budget."""
         return None if self.budget is None else max(0, self.budget - self.forwards)
+
+    def anew(self, budget: int | None) -> "Query":
+        """A line that counts from 0, with a budget of its own, and knows all answers so far."""
+        return replace(self, budget=budget, forwards=0, tokens=0, seconds=0.0, planned=0)
 
     def plan(self, sequences: int) -> None:
         """Say that so many more sequences are coming, for the progress bar."""
@@ -83,17 +103,30 @@ class Query:
         with self._clock():
             return _differentiable(self.classifier).embed(ids)
 
-    def gradients(self, embeddings: FloatArray, index: int) -> tuple[FloatArray, FloatArray]:
+    def gradients(
+        self, embeddings: FloatArray, index: int, ids: IntArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
         """Margins [rows] towards output `index`, and their gradients [rows, tokens, width].
+
+        ids [1, tokens]: the sequence that the embeddings stand for, for its tokens' types.
 
         Each row counts as one sequence sent through the model; the way back, about twice as
         long, is not counted apart.
         """
-        call = partial(_differentiable(self.classifier).gradients, index=index)
-        answers = self._in_batches(call, embeddings)
+        answers = self._in_batches(self._differentiated(index, ids), embeddings)
         margins, found = (np.concatenate(parts) for parts in zip(*answers, strict=True))
         _check_finite("gradients", margins, found)
         return margins, found
+
+    def _differentiated(
+        self, index: int, ids: IntArray | None
+    ) -> Callable[[FloatArray], tuple[FloatArray, FloatArray]]:
+        """A batch of embeddings to margins and gradients."""
+        call = partial(_differentiable(self.classifier).gradients, index=index)
+        types = None if ids is None else ids // TYPE
+        if types is None or not types.any():
+            return call
+        return lambda batch: call(batch, types=np.repeat(types, len(batch), axis=0))
 
     def attentions(self, ids: IntArray) -> tuple[FloatArray, int]:
         """Attention [layers, rows, heads, tokens, tokens] in framed sequences [rows, tokens], and

@@ -6,20 +6,27 @@ from scipy.special import expit, logsumexp
 from piste.errors import OutputError, SettingError, choices
 from piste.explanation import FloatArray, Target
 from piste.models.protocol import Classifier
+from piste.ragged import IntArray
 
 LOG_ODDS, RAW = "log-odds", "raw score"
+CENTRED = "logit above the mean of all classes"  # where classes are fitted together
+RANKS = ("predicted", "runner-up")  # by the model's answer to the text
 LARGEST = 1e100  # squares of larger numbers leave float64
 
 
 def resolve_target(classifier: Classifier, logits: FloatArray, wanted: str | int | None) -> Target:
-    """The target that `wanted` names; None is the predicted output. `logits` is [outputs]."""
+    """The target that `wanted` names; None is the predicted output. `logits` is [outputs].
+
+    A label's name, its index, "predicted" or "runner-up".
+    """
     labels = classifier.labels or tuple(f"class {i}" for i in range(len(logits)))
     if len(labels) != len(logits):
         raise OutputError(
             f"The model gives {len(logits)} outputs but has {len(labels)} labels.",
             "Pass as many labels as outputs, in their order.",
         )
-    index = int(np.argmax(logits)) if wanted is None else _index(labels, wanted)
+    ranked = np.argsort(-logits, kind="stable")
+    index = int(ranked[0]) if wanted is None else _index(labels, wanted, ranked)
     score = float(margins(logits[None, :], classifier, index)[0])
     raw = classifier.outputs == "raw"
     return Target(
@@ -49,7 +56,8 @@ def margins(logits: FloatArray, classifier: Classifier, index: int) -> FloatArra
     return np.asarray(explained, dtype=np.float64)
 
 
-def _index(labels: tuple[str, ...], wanted: str | int) -> int:
+def _index(labels: tuple[str, ...], wanted: str | int, ranked: IntArray) -> int:
+    """The output that is meant. A label that is called "predicted" goes before the word."""
     if isinstance(wanted, int) and not isinstance(wanted, bool):
         if -1 < wanted < len(labels):
             return wanted
@@ -63,4 +71,6 @@ def _index(labels: tuple[str, ...], wanted: str | int) -> int:
         return folded.index(str(wanted).casefold())
     if str(wanted).isdecimal() and int(wanted) < len(labels):
         return int(wanted)
-    raise choices("target", wanted, labels)
+    if wanted in RANKS and RANKS.index(str(wanted)) < len(labels):
+        return int(ranked[RANKS.index(str(wanted))])
+    raise choices("target", wanted, (*labels, *RANKS[: len(labels)]))

@@ -125,7 +125,7 @@ def judged(example: Example, plan: Plan) -> Row:
     row: Row = {"target": trial.target.label, "score": trial.target.score}
     row |= {"values": {}, "cost": {}, "curves": {}, "failed": _lacking(plan, trial)}
     explained: dict[str, Explanation] = {}
-    length = trial.query.sequence(trial.players.whole.expand(trial.players.ids)).size
+    length = trial.query.sequence(trial.players.tokens(trial.players.whole)).size
     seen: dict[str, Explanation] = {}
     for view in plan.views:
         try:

@@ -83,13 +83,21 @@ class Posterior:
 
 
 def score_errors(
-    posterior: Posterior, groups: IntArray, rng: np.random.Generator, gamma: float = 0.0
+    posterior: Posterior,
+    groups: IntArray,
+    rng: np.random.Generator,
+    gamma: float = 0.0,
+    others: Sequence[str] = (),
 ) -> dict[str, FloatArray]:
     """Standard errors of every score of every player: the spread over the posterior's draws."""
     seed = int(rng.integers(2**31))  # the same permutations for all, whose noise is not ours
     drawn = [
         slalom_scores(
-            model.normalised(gamma), groups, np.random.default_rng(seed), steps=SHAPLEY_STEPS
+            model.normalised(gamma),
+            groups,
+            np.random.default_rng(seed),
+            steps=SHAPLEY_STEPS,
+            others=others,
         )
         for model in posterior.draws(rng)
     ]

@@ -10,6 +10,7 @@ of which has values of its own. After "Attention Mechanisms Don't Learn Additive
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -103,6 +104,7 @@ def slalom_scores(
     rng: np.random.Generator,
     *,
     steps: int = PERMUTATION_STEPS,
+    others: Sequence[str] = (),
 ) -> dict[str, FloatArray]:
     """Scores of every player (an occurrence of a group) of the text, for the first output.
 
@@ -111,6 +113,7 @@ def slalom_scores(
     and so poorly known. importance: s. lin: value * exp(importance). removal: F - F without this
     occurrence. shapley: of the game S -> F(S) on occurrences, where F of no word at all is the
     frame's value, and 0 (undecided) without a frame.
+    others: names of the other outputs, whose values are told too.
     """
     value, importance = model.values[groups, 0], model.importances[groups]
     alone = model.alone()[groups, 0]
@@ -123,6 +126,7 @@ def slalom_scores(
         "lin": lin(model)[groups],
         "removal": _removal(value, share[groups], frame_share, empty),
         "shapley": _shapley(value, share[groups], frame_share, empty, groups, rng, steps),
+        **{f"value: {name}": model.alone()[groups, i] for i, name in enumerate(others, start=1)},
     }
 
 

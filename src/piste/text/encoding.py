@@ -5,6 +5,10 @@ from dataclasses import dataclass
 from piste.errors import InputError
 
 Span = tuple[int, int]
+# A token's type (the segment number that BERT adds to it) travels in its id: id + TYPE * type.
+# So a sequence stays a row of plain numbers, and two that differ in types differ.
+TYPE = 2**32
+BETWEEN = "\n"  # stands between the two texts of a pair in `Encoding.text`
 
 
 @dataclass(frozen=True)
@@ -13,10 +17,12 @@ class Frame:
 
     prefix: tuple[int, ...] = ()
     suffix: tuple[int, ...] = ()
+    between: tuple[int, ...] = ()  # the two texts of a pair
+    types: tuple[int, int] = (0, 0)  # of the tokens of the first text and of the second
 
     @property
     def size(self) -> int:
-        return len(self.prefix) + len(self.suffix)
+        return len(self.prefix) + len(self.between) + len(self.suffix)
 
 
 @dataclass(frozen=True)
@@ -24,7 +30,8 @@ class Encoding:
     """A text as the model reads it. `spans[i]` is where token i stands in `text`.
 
     Tokens with equal `keys` count as the same token when players share scores: for a tokenizer
-    they are the ids themselves.
+    they are the ids themselves. The two texts of a pair stand in `text` one after the other,
+    `BETWEEN` between them.
     """
 
     text: str
@@ -33,6 +40,14 @@ class Encoding:
     keys: tuple[int, ...]
     frame: Frame = Frame()
     notes: tuple[str, ...] = ()
+    limit: int | None = None  # the most of these tokens that the model reads at once
+    second: int | None = None  # where in `text` the second text of a pair begins
+
+    @property
+    def segments(self) -> tuple[int, ...]:
+        """0 for a token of the first text, 1 for one of the second."""
+        second = len(self.text) + 1 if self.second is None else self.second
+        return tuple(int(start >= second) for start, _ in self.spans)
 
 
 def check_text(text: object) -> str:

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from piste.errors import InputError, choices
 from piste.explanation import Player
 from piste.ragged import IntArray, Ragged
-from piste.text.encoding import Encoding, Frame, Span
+from piste.text.encoding import TYPE, Encoding, Frame, Span
 from piste.text.units import UNITS
 
 UNIT_NAMES = ("token", *UNITS)
@@ -25,6 +26,7 @@ class Players:
     unit: str
     items: tuple[Player, ...]
     frame: Frame
+    paired: bool = False  # two texts, each with players of its own
 
     def __len__(self) -> int:
         return len(self.items)
@@ -41,8 +43,64 @@ class Players:
 
     @cached_property
     def ids(self) -> Ragged:
-        """The token ids of each player."""
-        return Ragged.of([player.ids for player in self.items])
+        """The token ids of each player, with the types of its text."""
+        types = [TYPE * kind for kind in self.frame.types]
+        return Ragged.of([[token + types[p.segment] for token in p.ids] for p in self.items])
+
+    @cached_property
+    def segments(self) -> IntArray:
+        """The text of each player [players]: 0, or 1 for the second of a pair."""
+        return np.array([player.segment for player in self.items], dtype=np.int64)
+
+    @cached_property
+    def positions(self) -> IntArray:
+        """Where the players' tokens stand in the framed sequence of the whole text [tokens]."""
+        between = len(self.frame.between) * np.repeat(self.segments, self.ids.lengths)
+        return np.arange(len(self.ids.values)) + len(self.frame.prefix) + between
+
+    def tokens(self, rows: Ragged) -> Ragged:
+        """Rows of players as rows of token ids, to be framed.
+
+        Of a pair, the first text's come first, then what stands between, then the second's.
+        """
+        if not self.paired:
+            return rows.expand(self.ids)
+        between = Ragged.of([self.frame.between])
+        parts, marks = Ragged.concat([self.ids, between]), np.full(len(rows), len(self.items))
+        row = np.repeat(np.arange(len(rows)), rows.lengths)
+        places = np.append(3 * row + 2 * self.segments[rows.values], 3 * np.arange(len(rows)) + 1)
+        order = np.argsort(places, kind="stable")
+        values = np.append(rows.values, marks)[order]
+        return Ragged.packed(values, rows.lengths + 1).expand(parts)
+
+    def replaced(self, keep: NDArray[np.bool_], token: int) -> Ragged:
+        """The whole text with the tokens of absent players replaced: `keep` is [rows, players]."""
+        whole = self.tokens(self.whole).values
+        where = self.positions - len(self.frame.prefix)
+        owner = np.repeat(np.arange(len(self.items)), self.ids.lengths)
+        rows = np.tile(whole, (len(keep), 1))
+        types = self.ids.values // TYPE * TYPE
+        rows[:, where] = np.where(keep[:, owner], self.ids.values, token + types)
+        return Ragged.table(rows)
+
+    def complete(self, rows: Ragged, rng: np.random.Generator) -> Ragged:
+        """Rows of players in which, of a pair, neither text is empty.
+
+        A text that has no player in a row gets one of its own at random.
+        """
+        if not self.paired or not len(rows):
+            return rows
+        row = np.repeat(np.arange(len(rows)), rows.lengths)
+        values, owners = [rows.values], [row]
+        for segment in (0, 1):
+            there = np.bincount(row[self.segments[rows.values] == segment], minlength=len(rows)) > 0
+            missing, known = np.flatnonzero(~there), np.flatnonzero(self.segments == segment)
+            if len(known):
+                values.append(rng.choice(known, len(missing)))
+                owners.append(missing)
+        order = np.argsort(np.concatenate(owners), kind="stable")
+        lengths = np.bincount(np.concatenate(owners), minlength=len(rows))
+        return Ragged.packed(np.concatenate(values)[order], lengths)
 
     def of_groups(self, rows: Ragged) -> Ragged:
         """Rows of groups as rows of players: each group by its first player."""
@@ -63,7 +121,8 @@ def split(encoding: Encoding, unit: str = "word", repeats: str = "shared") -> Pl
             "The model's tokenizer sees nothing in this text.",
             "It holds only characters the tokenizer drops (spaces, control characters).",
         )
-    return Players(encoding.text, unit, _gather(encoding, spans, owners, repeats), encoding.frame)
+    items = _gather(encoding, spans, owners, repeats)
+    return Players(encoding.text, unit, items, encoding.frame, encoding.second is not None)
 
 
 def check_unit(unit: str, repeats: str) -> None:
@@ -90,7 +149,7 @@ def _trimmed(text: str, span: Span) -> Span:
 
 def _text_units(encoding: Encoding, unit: str) -> tuple[list[Span], list[int]]:
     """Units of the text, and for each token the unit that owns it."""
-    spans = UNITS[unit](encoding.text)
+    spans = _spans(encoding, unit)
     if not spans:
         return [], []
     overlaps = _overlaps(encoding.spans, spans)
@@ -102,6 +161,15 @@ def _text_units(encoding: Encoding, unit: str) -> tuple[list[Span], list[int]]:
         spans[owner] = (spans[owner][0], max(spans[owner][1], spans[unit_index][1]))
     owners = np.maximum.accumulate([merged[low] for low, _ in overlaps] or [0])
     return spans, owners[: len(overlaps)].tolist()
+
+
+def _spans(encoding: Encoding, unit: str) -> list[Span]:
+    """Where the units stand; none reaches from one text of a pair into the other."""
+    if encoding.second is None:
+        return UNITS[unit](encoding.text)
+    first, second = encoding.text[: encoding.second], encoding.text[encoding.second :]
+    after = [(start + encoding.second, end + encoding.second) for start, end in UNITS[unit](second)]
+    return UNITS[unit](first) + after
 
 
 def _overlaps(tokens: Sequence[Span], units: Sequence[Span]) -> list[tuple[int, int]]:
@@ -121,9 +189,12 @@ def _gather(
     for token, owner in enumerate(owners):
         tokens.setdefault(owner, []).append(token)
     groups: dict[object, int] = {}
-    players = []
+    players, segments = [], encoding.segments
     for owner, members in tokens.items():
-        key = tuple(encoding.keys[t] for t in members) if repeats == "shared" else owner
+        segment = segments[members[0]]
+        # The same word in the other text of a pair is another word to the model.
+        same = (segment, *(encoding.keys[t] for t in members))
+        key = same if repeats == "shared" else owner
         start, end = spans[owner]
         players.append(
             Player(
@@ -132,6 +203,7 @@ def _gather(
                 end=end,
                 ids=tuple(encoding.ids[t] for t in members),
                 group=groups.setdefault(key, len(groups)),
+                segment=segment,
             )
         )
     return tuple(players)

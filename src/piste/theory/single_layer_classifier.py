@@ -46,7 +46,9 @@ class SingleLayerClassifier:
     def backend(self) -> str:
         return f"torch {torch.__version__} on {self.module.positions.device}"
 
-    def encode(self, text: str) -> Encoding:
+    def encode(self, text: str, pair: str | None = None) -> Encoding:
+        if pair is not None:
+            raise SettingError("This model reads one text, not two.", "Leave the pair out.")
         ids, spans = self.words.encode(text)
         used = self.module.shape.window - FRAME.size
         kept = tuple(ids[:used])
@@ -70,7 +72,9 @@ class SingleLayerClassifier:
         with torch.inference_mode():
             return _numpy(self.module.embed(self._tensor(ids)))
 
-    def gradients(self, embeddings: FloatArray, index: int) -> tuple[FloatArray, FloatArray]:
+    def gradients(
+        self, embeddings: FloatArray, index: int, types: IntArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
         """Log-odds of label `index` [rows] and their gradients [rows, tokens, width].
 
         The padding behind the text is part of the model, not of the embeddings.

@@ -134,7 +134,7 @@ def subwords(texts: Sequence[str] = TEXTS) -> tuple[Table, Table]:
 
 def _game(query: Query, players: Players) -> Game:
     def answers(kept: BoolArray) -> FloatArray:
-        rows = Ragged.masked(kept).expand(players.ids)
+        rows = players.tokens(Ragged.masked(kept))
         return margins(query.logits(rows), query.classifier, POSITIVE)
 
     return answers

@@ -1,0 +1,81 @@
+"""The outputs of one decision that are explained together, and the scale they share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import logsumexp
+
+from piste.errors import SettingError
+from piste.explanation import FloatArray, Target
+from piste.models.protocol import Classifier
+from piste.models.target import CENTRED, margins
+
+MOST = 12  # classes with scores of their own; the others, less likely, are one
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The outputs that are fitted together, the target's first.
+
+    Where they exclude each other (a softmax), each is told as its logit above the mean of all:
+    then they sum to zero, as SLALOM's values do. Beyond the `MOST` likeliest the rest is one.
+    """
+
+    classifier: Classifier
+    target: Target  # on the scale of `scores`
+    indices: tuple[int, ...]
+    rest: bool
+
+    @classmethod
+    def of(cls, classifier: Classifier, whole: FloatArray, target: Target) -> Classes:
+        """Those of a decision; `whole` [outputs] is the model's answer to the text."""
+        if len(whole) < 2:
+            raise SettingError(
+                "This model has one output: there are no classes to share importances.",
+                'Use classes="one-vs-rest".',
+            )
+        indices = likeliest(whole, target)
+        rest = classifier.outputs == "classes" and len(indices) < len(whole)
+        found = cls(classifier, target, indices, rest)
+        scale = CENTRED if classifier.outputs == "classes" else target.scale
+        own = replace(target, scale=scale, score=float(found.scores(whole[None])[0, 0]))
+        return replace(found, target=own)
+
+    def scores(self, logits: FloatArray) -> FloatArray:
+        """[rows, classes] of outputs [rows, outputs]."""
+        if self.classifier.outputs != "classes":
+            return np.stack([margins(logits, self.classifier, i) for i in self.indices], axis=1)
+        kept = logits[:, self.indices]
+        if self.rest:
+            others = np.delete(logits, self.indices, axis=1)
+            kept = np.column_stack([kept, logsumexp(others, axis=1)])
+        return np.asarray(kept - kept.mean(axis=1, keepdims=True))
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Names of the classes beside the target."""
+        rest = ("all others",) if self.rest else ()
+        return (*names(self.target.labels, self.indices[1:]), *rest)
+
+
+def likeliest(whole: FloatArray, target: Target) -> tuple[int, ...]:
+    """The target's index, then the others', likeliest first, `MOST` in all."""
+    ranked = [i for i in np.argsort(-whole, kind="stable").tolist() if i != target.index]
+    return (target.index, *ranked[: MOST - 1])
+
+
+def names(labels: tuple[str, ...], indices: tuple[int, ...]) -> tuple[str, ...]:
+    """The labels of these outputs; those that occur twice with their number."""
+    return tuple(
+        labels[index] if labels.count(labels[index]) == 1 else f"{labels[index]} ({index})"
+        for index in indices
+    )
+
+
+def left_out(target: Target) -> tuple[str, ...]:
+    more = len(target.labels) - MOST
+    if more <= 0:
+        return ()
+    return (f"Of {len(target.labels):,} classes the {MOST} likeliest have scores of their own.",)

@@ -1,0 +1,152 @@
+"""More than two classes: shared importances, every class at once, and which one is meant."""
+
+import numpy as np
+import pytest
+
+import piste
+from piste.errors import SettingError
+from piste.models.target import CENTRED
+from tests.conftest import tiny_bert
+
+WORDS = [f"w{index}" for index in range(12)]
+LABELS = ["ask", "buy", "chat", "drop"]
+TEXT = " ".join(WORDS)
+
+
+def planted(labels=LABELS, seed=0):
+    """Logits that are a SLALOM with one importance a word and a value for each class."""
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(len(WORDS), len(labels)))
+    values -= values.mean(axis=1, keepdims=True)
+    importances = rng.normal(size=len(WORDS))
+    importances -= importances.mean()
+
+    def function(texts):
+        found = []
+        for text in texts:
+            chosen = [WORDS.index(word) for word in text.split()]
+            weights = np.exp(importances[chosen])
+            # What is added to all logits of a text makes no difference to a softmax.
+            found.append(weights @ values[chosen] / weights.sum() + 7 * len(chosen))
+        return np.array(found)
+
+    return piste.from_function(function, labels), values, importances
+
+
+def test_a_planted_model_of_four_classes_is_recovered():
+    classifier, values, importances = planted()
+    found = piste.explain(TEXT, classifier, target="all")
+    index = found.target.index
+    assert found.target.scale == CENTRED
+    assert found.scores["importance"] == pytest.approx(importances, abs=0.02)
+    assert found.scores["value"] == pytest.approx(values[:, index], abs=0.02)
+    for other in set(range(4)) - {index}:
+        assert found.scores[f"value: {LABELS[other]}"] == pytest.approx(values[:, other], abs=0.02)
+    assert found.fidelity.r2 > 0.999
+
+
+def test_the_values_of_a_word_sum_to_zero_on_a_real_model(wordpiece):
+    classifier = piste.load(tiny_bert(len(wordpiece), num_labels=5), wordpiece, backend="torch")
+    found = piste.explain("the film was good, the plot not bad", classifier, target="all")
+    values = [scores for name, scores in found.scores.items() if name.startswith("value")]
+    assert len(values) == 5
+    assert np.sum(values, axis=0) == pytest.approx(np.zeros(len(found.players)), abs=1e-6)
+    assert set(found.errors) == set(found.scores)
+
+
+def test_shared_importances_for_one_target():
+    classifier, values, importances = planted()
+    found = piste.explain(TEXT, classifier, piste.Slalom(classes="shared"), target="chat")
+    assert found.target.label == "chat"
+    assert found.scores["value"] == pytest.approx(values[:, 2], abs=0.02)
+    assert found.scores["importance"] == pytest.approx(importances, abs=0.02)
+
+
+def test_one_against_the_rest_explains_log_odds():
+    classifier, _, _ = planted()
+    found = piste.explain(TEXT, classifier, target="chat")
+    logits = classifier.function([TEXT])[0]
+    others = np.delete(logits, 2)
+    assert found.target.scale == "log-odds"
+    assert found.target.score == pytest.approx(logits[2] - np.log(np.exp(others).sum()))
+    assert "value: ask" not in found.scores
+
+
+@pytest.mark.parametrize("method", ["lime", "kernel-shap", "occlusion", "gam", "linear"])
+def test_other_methods_are_asked_for_each_class_and_the_model_once(method):
+    classifier, _, _ = planted()
+    every = piste.explain(TEXT, classifier, method, target="all")
+    alone = piste.explain(TEXT, classifier, method)
+    assert every.target == alone.target
+    assert every.cost.forwards == alone.cost.forwards
+    assert (every.scores[every.primary] == alone.scores[alone.primary]).all()
+    for label in set(LABELS) - {alone.target.label}:
+        one = piste.explain(TEXT, classifier, method, target=label)
+        assert (every.scores[f"{one.primary}: {label}"] == one.scores[one.primary]).all()
+
+
+def test_attention_is_the_same_for_every_class(wordpiece):
+    classifier = piste.load(tiny_bert(len(wordpiece), num_labels=3), wordpiece, backend="torch")
+    found = piste.explain("the film was good", classifier, "attention", target="all")
+    assert any("same for every class" in note for note in found.notes)
+
+
+def test_predicted_and_runner_up_by_name():
+    classifier, _, _ = planted()
+    ranked = np.argsort(-classifier.function([TEXT])[0])
+    for wanted, index in (("predicted", ranked[0]), ("runner-up", ranked[1])):
+        found = piste.explain(TEXT, classifier, "occlusion", target=wanted)
+        assert found.target.index == index
+        assert found.target.label == LABELS[index]
+
+
+def test_labels_of_those_names_go_first():
+    names = ["predicted", "all", "runner-up", "x"]
+    classifier, _, _ = planted(labels=names)
+    classifier = piste.from_function(classifier.function, names)
+    for name in names[:3]:
+        assert piste.explain(TEXT, classifier, "occlusion", target=name).target.label == name
+
+
+def test_a_single_output_has_no_runner_up_and_no_classes(wordpiece):
+    model = tiny_bert(len(wordpiece), num_labels=1)
+    classifier = piste.load(model, wordpiece, backend="torch")
+    with pytest.raises(SettingError, match="runner-up"):
+        piste.explain("good", classifier, target="runner-up")
+    with pytest.raises(SettingError, match="one output"):
+        piste.explain("the film was good", classifier, target="all")
+    found = piste.explain("the film was good", classifier)
+    assert found.target.scale == "raw score"
+    assert found.target.probability is None
+
+
+def test_labels_that_do_not_exclude_each_other_keep_their_own_log_odds(wordpiece):
+    model = tiny_bert(len(wordpiece), num_labels=3, problem_type="multi_label_classification")
+    classifier = piste.load(model, wordpiece, backend="torch")
+    text = "the film was good, the plot not bad"
+    found = piste.explain(text, classifier, target="all")
+    alone = piste.explain(text, classifier, target=found.target.index)
+    assert found.target == alone.target
+    assert found.target.scale == "log-odds"
+    assert found.target.probability == pytest.approx(1 / (1 + np.exp(-found.target.score)))
+
+
+def test_of_a_thousand_classes_the_likeliest_are_told():
+    rng = np.random.default_rng(0)
+    weights = {word: rng.normal(size=1000) for word in WORDS}
+
+    def function(texts):
+        return [sum(weights[word] for word in text.split()) for text in texts]
+
+    classifier = piste.from_function(function, [f"class {i}" for i in range(1000)])
+    for method in ("slalom", "occlusion"):
+        found = piste.explain(TEXT, classifier, method, target="all")
+        assert sum(":" in name for name in found.scores) <= 12
+        assert any("1,000 classes" in note for note in found.notes)
+        assert len(str(found)) < 20_000
+        assert "class 999" not in found.to_html() or len(found.to_html()) < 200_000
+
+
+def test_a_wrong_way_to_treat_classes():
+    with pytest.raises(SettingError, match="one-vs-rest"):
+        piste.Slalom(classes="softmax")
