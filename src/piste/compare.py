@@ -23,7 +23,7 @@ from piste.models.protocol import Classifier
 from piste.models.query import Meter, Progress, Query
 from piste.models.target import resolve_target
 from piste.text.cutting import truncated
-from piste.text.encoding import check_text
+from piste.text.encoding import texts
 from piste.text.players import Players, split
 
 SEVEN = (
@@ -125,6 +125,7 @@ def compare(
     classifier: Classifier | str | None = None,
     methods: Sequence[str | Method] = SEVEN,
     *,
+    pair: str | None = None,
     target: str | int | None = None,
     unit: str = "word",
     repeats: str = "shared",
@@ -144,7 +145,7 @@ def compare(
     chosen = named(methods)
     budget = None if budget is None else whole_number("budget", budget, 1)
     classifier = as_classifier(classifier)
-    query, players, resolved = on_trial(text, classifier, target, unit, repeats)
+    query, players, resolved = on_trial(text, classifier, target, unit, repeats, pair)
     found: dict[str, Explanation] = {}
     failed: dict[str, str] = {}
     meter = Meter(progress)
@@ -154,6 +155,7 @@ def compare(
                 text,
                 classifier,
                 method,
+                pair=pair,
                 target=resolved.index,
                 unit=unit,
                 repeats=repeats,
@@ -190,9 +192,10 @@ def on_trial(
     wanted: str | int | None = None,
     unit: str = "word",
     repeats: str = "shared",
+    pair: str | None = None,
 ) -> tuple[Query, Players, Target]:
     """The line on which all are measured (nothing is asked twice), and the target of all."""
-    encoding = truncated(classifier.encode(check_text(text)))
+    encoding = truncated(classifier.encode(*texts(text, pair)))
     players = split(encoding, unit, repeats)
     query = Query(classifier, encoding.frame)
     whole = query.logits(players.tokens(players.whole))[0]

@@ -34,6 +34,7 @@ class Columns:
     id: str = "id"
     words: str = "words"  # with `maps`: human attention
     maps: str = "maps"  # one list of 0 and 1 for each annotator, as long as `words`
+    pair: str = "text_pair"  # a second text, where the model classifies two at once
 
 
 DEFAULT = Columns()
@@ -48,6 +49,7 @@ class Example:
     label: int | str | None = None
     words: tuple[str, ...] = ()
     maps: tuple[tuple[int, ...], ...] = field(default=())
+    pair: str | None = None
     problem: str | None = None  # why it cannot be used
 
 
@@ -81,12 +83,14 @@ def _example(row: Row, index: int, columns: Columns) -> Example:
     if not isinstance(text, str):
         kind = "nothing" if text is None else f"a {type(text).__name__}"
         return Example(identity, "", problem=f"The column {columns.text!r} holds {kind}, no text.")
+    pair = row.get(columns.pair)
     return Example(
         identity,
         text,
         label if isinstance(label, int | str) else None,
         _strings(row.get(columns.words)),
         _maps(row.get(columns.maps)),
+        pair if isinstance(pair, str) else None,
     )
 
 

@@ -21,7 +21,7 @@ from piste.models.query import BATCH_TOKENS, Meter, Progress, Query
 from piste.models.target import resolve_target
 from piste.ragged import Ragged
 from piste.text.cutting import cut
-from piste.text.encoding import Encoding, check_text
+from piste.text.encoding import Encoding, texts
 from piste.text.players import split
 
 REPORTED = ("piste", "numpy", "scipy", "torch", "transformers")
@@ -77,8 +77,7 @@ def explain(
         budget=None if budget is None else whole_number("budget", budget, 1),
         tolerance=None if tolerance is None else _tolerance(tolerance),
     )
-    texts = [check_text(text)] if pair is None else [check_text(text), check_text(pair)]
-    encoding = classifier.encode(*texts)
+    encoding = classifier.encode(*texts(text, pair))
     windows = cut(encoding, long)
     meter = Meter(progress)
     query = Query(

@@ -45,7 +45,9 @@ def merged(parts: Sequence[Explanation], weights: Sequence[float]) -> Explanatio
     }
     target = replace(first.target, score=_mean([part.target.score for part in parts], weights))
     if target.probability is not None:
-        target = replace(target, probability=float(expit(target.score)))
+        likely = _mean([part.target.probability or 0.0 for part in parts], weights)
+        odds = target.scale == "log-odds"
+        target = replace(target, probability=float(expit(target.score)) if odds else likely)
     return replace(
         first,
         players=players,

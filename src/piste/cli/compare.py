@@ -18,6 +18,7 @@ def compare(
             metavar="NAME,NAME,...", help="Which ones, see `piste methods`; without it, seven."
         ),
     ] = None,
+    pair: options.Pair = None,
     target: options.Target = None,
     unit: options.Unit = "word",
     repeats: options.Repeats = "shared",
@@ -54,6 +55,7 @@ def compare(
             wanted,
             classifier,
             chosen,
+            pair=pair,
             target=target,
             unit=unit,
             repeats=repeats,

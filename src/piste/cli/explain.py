@@ -8,6 +8,7 @@ import typer
 from piste.cli import options
 from piste.cli.common import check_names, check_paths, listed, read, write
 from piste.errors import SettingError, choices
+from piste.text.cutting import check_long
 
 if TYPE_CHECKING:
     from piste.methods.base import Method
@@ -18,7 +19,11 @@ def explain(
     text: options.Text = None,
     file: options.File = None,
     model: options.Model = "demo",
-    target: options.Target = None,
+    pair: options.Pair = None,
+    target: Annotated[
+        str | None,
+        typer.Option(help="The label to explain, predicted (as without it), runner-up, or all."),
+    ] = None,
     unit: options.Unit = "word",
     repeats: options.Repeats = "shared",
     method: Annotated[str, typer.Option(help="See `piste methods`.")] = "slalom",
@@ -26,6 +31,9 @@ def explain(
         str | None,
         typer.Option(help="With slalom: tokens, or text (predicts removals too; 4 times as dear)."),
     ] = None,
+    long: Annotated[
+        str, typer.Option(help="Longer than the model reads: truncate, or windows.")
+    ] = "truncate",
     seed: options.Seed = 0,
     budget: Annotated[
         int | None,
@@ -68,6 +76,7 @@ def explain(
     check_paths(json, html, figure)
     chosen = _chosen(method, focus)
     check_names(unit, repeats, figure)
+    check_long(long)
     console = Console(stderr=True)
     if endpoint is None:
         with console.status(escape(f"Loading {model} ...")):
@@ -79,9 +88,11 @@ def explain(
             wanted,
             classifier,
             chosen,
+            pair=pair,
             target=target,
             unit=unit,
             repeats=repeats,
+            long=long,
             seed=seed,
             budget=budget,
             tolerance=tolerance,

@@ -9,7 +9,11 @@ Text = Annotated[str | None, typer.Argument(help="The text; - reads standard inp
 File = Annotated[Path | None, typer.Option(help="Read the text from a UTF-8 file.")]
 Model = Annotated[str, typer.Option(help="A hub name, a directory, or demo (the embedded model).")]
 Target = Annotated[
-    str | None, typer.Option(help="The label to explain; without it, the predicted one.")
+    str | None,
+    typer.Option(help="The label to explain, predicted or runner-up; without it, the predicted."),
+]
+Pair = Annotated[
+    str | None, typer.Option(help="A second text, for a model that classifies two at once.")
 ]
 Unit = Annotated[str, typer.Option(help="word, token or sentence.")]
 Repeats = Annotated[str, typer.Option(help="Equal words: shared (one score) or separate.")]

@@ -2,7 +2,6 @@
 
 import io
 import re
-from collections.abc import Sequence
 
 from rich.color import Color
 from rich.console import Console
@@ -19,6 +18,7 @@ from piste.render.shades import AGAINST, FOR, RGB, blend, sided, strengths
 
 WIDTH = 100
 SHOWN = 10  # rows of the table
+CLASSES = 6  # columns of the table by class
 CHARACTERS = 1400  # of the text, about 200 words
 FAINT = 0.06  # weaker scores are not coloured
 WEAK = 0.2  # weaker scores colour the letters only: a grey box would say nothing
@@ -33,6 +33,8 @@ def show(explanation: Explanation, console: Console | None = None) -> None:
     console.print(_headline(explanation))
     console.print(Padding(_highlighted(explanation), (1, 2)))
     console.print(_table(explanation))
+    if words.by_class(explanation):
+        console.print(Padding(_classes(explanation), (1, 0, 0, 0)))
     console.print(Padding(_legend(explanation, console.color_system is not None), (1, 2)))
     console.print(_trust(explanation))
 
@@ -84,6 +86,9 @@ def _table(explanation: Explanation) -> Table:
     distinct = len({player.group for player in explanation.players})
     some = f", {len(rows)} of {distinct:,}" if len(rows) < distinct else ""
     table.add_column(_plain(f"  {explanation.unit}{some}"), max_width=34)
+    paired = explanation.second is not None
+    if paired:
+        table.add_column("text", justify="right")
     if repeated:
         table.add_column("times", justify="right")
     for name in words.told(explanation):
@@ -92,15 +97,30 @@ def _table(explanation: Explanation) -> Table:
     table.add_column(Text(f"{left:>{HALF_BAR}}│{right:<{HALF_BAR}}"), no_wrap=True)
     top = max((abs(row.scores[explanation.primary]) for row in rows), default=0.0)
     for row in rows:
-        cells = _cells(row, repeated, words.told(explanation))
-        table.add_row(*cells, _bar(row.scores[explanation.primary], top))
+        facts = [str(row.player.segment + 1)] if paired else []
+        facts += [f"{row.occurrences}×" if row.occurrences > 1 else ""] if repeated else []
+        scores = [_score(row, name) for name in words.told(explanation)]
+        bar = _bar(row.scores[explanation.primary], top)
+        table.add_row(_name(row), *map(_plain, facts), *scores, bar)
     return table
 
 
-def _cells(row: Row, repeated: bool, names: Sequence[str]) -> list[Text]:
-    name = _plain(f"  {one_line(row.player.text, 32)}")
-    times = [_plain(f"{row.occurrences}×" if row.occurrences > 1 else "")] if repeated else []
-    return [name, *times, *(_score(row, shown) for shown in names)]
+def _classes(explanation: Explanation) -> Table:
+    """The same rows, with the score of every class; of many classes the likeliest."""
+    names = words.by_class(explanation)
+    own = next(iter(names.values()))
+    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0), pad_edge=False)
+    table.add_column(_plain(f"  {own} by class"), max_width=34)
+    for label in list(names)[:CLASSES]:
+        table.add_column(_plain(one_line(label, 14)), justify="right", no_wrap=True)
+    for row in explanation.top(SHOWN):
+        cells = [words.signed(row.scores[name]) for name in list(names.values())[:CLASSES]]
+        table.add_row(_name(row), *map(_plain, cells))
+    return table
+
+
+def _name(row: Row) -> Text:
+    return _plain(f"  {one_line(row.player.text, 32)}")
 
 
 def _score(row: Row, name: str) -> Text:

@@ -40,6 +40,7 @@ _MEANINGS |= {
     "rollout": "the attention that reaches the {unit} through all layers; it has no side",
     "anchor": "1 for the {unit}s that together keep the decision, 0 for all others",
 }
+CLASS = ": "  # in the name of a score that belongs to another class: "value: neutral"
 _WARNING = "The explanation misses much of what the model does here; do not rely on it alone."
 _WARNINGS = {
     "deletions": "Near the whole text the model reacts to the loss of words otherwise than the "
@@ -118,9 +119,18 @@ def give_or_take(error: float) -> str:
 
 def told(explanation: Explanation) -> list[str]:
     """The scores for where there is little room: the two that explain, and the one that ranks."""
-    names = list(explanation.scores)
+    names = [name for name in explanation.scores if CLASS not in name]
     few = [name for name in names if name in ("value", "importance", explanation.primary)]
     return few if len(few) == 3 else names
+
+
+def by_class(explanation: Explanation) -> dict[str, str]:
+    """Where every class was explained: the score of each, the target's first, by its label."""
+    others = [name for name in explanation.scores if CLASS in name]
+    if not others:
+        return {}
+    own = others[0].split(CLASS)[0]
+    return {explanation.target.label: own} | {name.split(CLASS, 1)[1]: name for name in others}
 
 
 def statements(explanation: Explanation) -> list[Statement]:
@@ -247,9 +257,16 @@ def meanings(explanation: Explanation) -> dict[str, str]:
         "label": f"“{one_line(explanation.target.label)}”",
         "method": explanation.method,
     }
-    found = {n: _MEANINGS.get(n, _OTHER).format(**words) for n in explanation.scores}
+    found = {name: _meaning(name, words) for name in explanation.scores}
     found[explanation.primary] += "; it ranks and colours"
     return found
+
+
+def _meaning(name: str, words: Mapping[str, str]) -> str:
+    if CLASS not in name:
+        return _MEANINGS.get(name, _OTHER).format(**words)
+    own, label = name.split(CLASS, 1)
+    return f"{own}, for “{one_line(label)}” in place of {words['label']}"
 
 
 def facts(explanation: Explanation) -> dict[str, str]:

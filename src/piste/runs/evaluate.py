@@ -22,6 +22,7 @@ from piste.models.protocol import Classifier
 from piste.runs.judging import Plan, View, answer_to_the_probe, judged, stamp
 from piste.runs.store import Row, Store
 from piste.text.cutting import truncated
+from piste.text.encoding import texts
 from piste.text.players import Players, check_unit
 from piste.text.players import split as split_text
 
@@ -173,7 +174,7 @@ def _reference(plan: Plan, examples: Iterator[Example]) -> NaiveBayes:
     def labelled() -> Iterator[tuple[Players, int | str]]:
         for example in examples:
             if example.label is not None and example.problem is None and example.text.strip():
-                encoding = truncated(plan.classifier.encode(example.text))
+                encoding = truncated(plan.classifier.encode(*texts(example.text, example.pair)))
                 yield split_text(encoding, plan.unit, plan.repeats), example.label
 
     found = NaiveBayes.fit(labelled())

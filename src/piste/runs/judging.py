@@ -70,7 +70,7 @@ class View:
 
 def stamp(example: Example) -> str:
     """What tells one text from another: a row of other data is made again."""
-    told = [example.text, example.label, example.words, example.maps, example.problem]
+    told = [example.text, example.pair, example.label, example.words, example.maps, example.problem]
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
 
 
@@ -161,7 +161,7 @@ def _lacking(plan: Plan, trial: Trial) -> dict[str, str]:
 
 def _trial(example: Example, plan: Plan) -> Trial:
     query, players, target = on_trial(
-        example.text, plan.classifier, plan.target, plan.unit, plan.repeats
+        example.text, plan.classifier, plan.target, plan.unit, plan.repeats, example.pair
     )
     reference = None
     if plan.reference is not None:
@@ -222,6 +222,7 @@ def _explain(
         example.text,
         plan.classifier,
         method,
+        pair=example.pair,
         target=target,
         unit=plan.unit,
         repeats=plan.repeats,

@@ -50,6 +50,11 @@ class Encoding:
         return tuple(int(start >= second) for start, _ in self.spans)
 
 
+def texts(text: object, pair: object = None) -> list[str]:
+    """The text, or both of a pair, checked."""
+    return [check_text(text)] if pair is None else [check_text(text), check_text(pair)]
+
+
 def check_text(text: object) -> str:
     """The text, or an error that says why there is nothing to explain."""
     if not isinstance(text, str):

@@ -1,0 +1,189 @@
+"""Texts longer than the model reads: cut off and said so, or explained in windows."""
+
+import numpy as np
+import pytest
+
+import piste
+from piste.errors import SettingError
+from piste.text.cutting import cut, truncated, windows
+from piste.text.encoding import Encoding
+from piste.text.players import split
+from tests.conftest import tiny_bert
+
+LONG = "the film was good. the plot was not bad at all! a terrible story; great fun. " * 12
+
+
+def encoded(text, limit):
+    words = text.split()
+    starts = np.cumsum([0, *(len(word) + 1 for word in words[:-1])])
+    spans = tuple((int(s), int(s) + len(w)) for s, w in zip(starts, words, strict=True))
+    ids = tuple(range(len(words)))
+    return Encoding(text, ids, spans, ids, limit=limit)
+
+
+def test_a_text_that_fits_is_left_alone():
+    encoding = encoded("a b c", 3)
+    assert cut(encoding, "windows") == (encoding,)
+    assert truncated(encoding) is encoding
+
+
+@pytest.mark.parametrize("limit", [7, 20, 33, 100])
+def test_windows_hold_every_token_once_and_fit(limit):
+    encoding = encoded(LONG, limit)
+    parts = windows(encoding)
+    assert [token for part in parts for token in part.ids] == list(encoding.ids)
+    assert all(0 < len(part.ids) <= limit for part in parts)
+
+
+def test_windows_end_where_a_sentence_does():
+    parts = windows(encoded("one two three four. five six seven. eight nine ten eleven.", 8))
+    assert [part.ids[0] for part in parts] == [0, 7]
+
+
+def test_without_sentences_windows_end_between_words(wordpiece):
+    classifier = piste.load(tiny_bert(len(wordpiece)), wordpiece, backend="torch")
+    text = "unforgettable incomprehensible " * 30
+    parts = windows(classifier.encode(text))
+    words = {p.text for part in parts for p in split(part).items}
+    assert words == {"unforgettable", "incomprehensible"}
+
+
+def test_a_word_longer_than_a_window_is_cut_all_the_same(wordpiece):
+    classifier = piste.load(tiny_bert(len(wordpiece)), wordpiece, backend="torch")
+    encoding = classifier.encode("x1" * 60)
+    if len(encoding.ids) > encoding.limit:
+        assert sum(len(part.ids) for part in windows(encoding)) == len(encoding.ids)
+
+
+def test_truncation_is_said_loudly(wordpiece):
+    classifier = piste.load(tiny_bert(len(wordpiece)), wordpiece, backend="torch")
+    found = piste.explain(LONG, classifier, "occlusion")
+    assert "more than the model reads" in found.notes[0]
+    assert "--long windows" in str(found)
+    assert found.players[-1].end < len(LONG)
+
+
+class Averaged:
+    """A bag of words with a limit: the windows' answers are known."""
+
+    weights = {"good": 2.0, "great": 1.0, "bad": -1.0, "terrible": -3.0}
+    name, backend, labels, outputs = "bag", "test", ("no", "yes"), "classes"
+
+    def __init__(self, limit):
+        self.inner = piste.from_function(self.margin)
+        self.limit = limit
+
+    def margin(self, texts):
+        return [sum(self.weights.get(w, 0.0) for w in self.split(text)) for text in texts]
+
+    @staticmethod
+    def split(text):
+        return text.replace(".", " ").replace("!", " ").replace(";", " ").split()
+
+    def encode(self, text):
+        from dataclasses import replace
+
+        return replace(self.inner.encode(text), limit=self.limit)
+
+    def logits(self, ids):
+        assert ids.shape[1] <= self.limit
+        return self.inner.logits(ids)
+
+    def show(self, ids):
+        return self.inner.show(ids)
+
+
+def test_what_is_explained_is_the_weighted_mean_of_the_windows():
+    bag = Averaged(40)
+    parts = windows(bag.encode(LONG))
+    weights = np.array([len(part.ids) for part in parts]) / len(bag.encode(LONG).ids)
+    answers = bag.margin([LONG[part.spans[0][0] : part.spans[-1][1]] for part in parts])
+    found = piste.explain(LONG, bag, "occlusion", long="windows", target="yes")
+    assert found.target.score == pytest.approx(weights @ answers)
+    assert found.target.probability == pytest.approx(1 / (1 + np.exp(-weights @ answers)))
+    assert len(found.players) == len(split(bag.encode(LONG)).items)
+
+
+def test_a_removal_counts_with_its_windows_weight():
+    bag = Averaged(40)
+    found = piste.explain(LONG, bag, "occlusion", long="windows", target="yes", repeats="separate")
+    parts = windows(bag.encode(LONG))
+    share = len(parts[0].ids) / len(bag.encode(LONG).ids)
+    good = next(i for i, p in enumerate(found.players) if p.text == "good")
+    assert found.scores["removal"][good] == pytest.approx(2.0 * share)
+    # The scores of all words add up to the mean of the windows' answers.
+    assert found.scores["removal"].sum() == pytest.approx(found.target.score)
+
+
+def test_shared_words_are_one_group_over_all_windows():
+    found = piste.explain(LONG, Averaged(40), "occlusion", long="windows")
+    good = [i for i, player in enumerate(found.players) if player.text == "good"]
+    assert len({found.players[i].group for i in good}) == 1
+    assert np.ptp(found.scores["removal"][good]) == 0
+    for player in found.players:
+        assert found.text[player.start : player.end] == player.text
+
+
+def test_slalom_in_windows_has_errors_fidelity_and_stated_weights(wordpiece):
+    classifier = piste.load(tiny_bert(len(wordpiece)), wordpiece, backend="torch")
+    found = piste.explain(LONG, classifier, long="windows", seed=3)
+    assert found.errors.keys() == found.scores.keys()
+    assert found.fidelity is not None
+    assert found.players[-1].end == len(LONG.strip())
+    note = next(note for note in found.notes if "windows" in note)
+    assert "weighed by their tokens" in note
+    assert piste.Explanation.from_dict(found.to_dict()) == found
+    assert found.change([0]) == pytest.approx(found.scores["removal"][0])
+
+
+def test_the_budget_is_shared_by_the_windows():
+    bag = Averaged(40)
+    found = piste.explain(LONG, bag, "slalom", long="windows", budget=400)
+    assert found.budget == 400
+    assert found.cost.forwards <= 400
+
+
+def test_every_class_in_windows():
+    def function(texts):
+        return [[t.count("good"), t.count("bad"), 0.5] for t in texts]
+
+    inner = piste.from_function(function, ["up", "down", "flat"])
+    bag = Averaged(40)
+    bag.inner, bag.labels = inner, ("up", "down", "flat")
+    found = piste.explain(LONG, bag, long="windows", target="all")
+    assert {"value: down", "value: flat"} <= found.scores.keys() or "value: up" in found.scores
+    assert 0 < found.target.probability < 1
+
+
+def test_five_thousand_words_with_the_embedded_model(demo):
+    words = [
+        "the",
+        "film",
+        "was",
+        "good",
+        "but",
+        "long",
+        "and",
+        "the",
+        "plot",
+        "of",
+        "it",
+        "made",
+        "no",
+        "sense",
+        "to",
+        "me",
+        "at",
+        "all",
+        ".",
+    ]
+    rng = np.random.default_rng(0)
+    text = " ".join(rng.choice(words, 5000))
+    found = piste.explain(text, demo, "gradients", long="windows")
+    assert len(found.players) == 5000
+    assert np.isfinite(found.scores["grad-input"]).all()
+
+
+def test_a_wrong_way_to_treat_long_texts(demo):
+    with pytest.raises(SettingError, match="truncate, windows"):
+        piste.explain("good", demo, long="chunks")
