@@ -19,15 +19,20 @@ class MambaForSequenceClassification(MambaPreTrainedModel):  # type: ignore[misc
 
     def forward(
         self,
-        input_ids: Tensor,
+        input_ids: Tensor | None = None,
         attention_mask: Tensor | None = None,
         labels: Tensor | None = None,
+        inputs_embeds: Tensor | None = None,
         **_: Any,
     ) -> SequenceClassifierOutput:
         """The state of a token depends on the tokens before it only, so padding does no harm."""
-        states = self.backbone(input_ids=input_ids).last_hidden_state
-        mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
-        last = mask.sum(dim=1) - 1
+        given = {"input_ids": input_ids, "inputs_embeds": inputs_embeds}
+        states = self.backbone(**given).last_hidden_state
+        length = states.shape[1]
+        last = (
+            torch.full((len(states),), length) if attention_mask is None else attention_mask.sum(1)
+        )
+        last = last - 1
         logits = self.score(states[torch.arange(len(states), device=states.device), last])
         loss = None if labels is None else nn.functional.cross_entropy(logits, labels)
         return SequenceClassifierOutput(loss=loss, logits=logits)
