@@ -8,6 +8,7 @@ from piste.errors import SettingError, choices
 from piste.methods.anchors import Anchors
 from piste.methods.attention import Attention
 from piste.methods.base import Method
+from piste.methods.from_lexicon import FromLexicon
 from piste.methods.gam import GamSurrogate
 from piste.methods.gradients import Gradients
 from piste.methods.integrated_gradients import IntegratedGradients
@@ -56,4 +57,6 @@ def summary(method: Method) -> str:
 
 def settings(method: Method) -> dict[str, Any]:
     """The fields of a method as plain data; a method that is no dataclass has none to tell."""
+    if isinstance(method, FromLexicon):
+        return method.told()  # not all its words
     return dataclasses.asdict(method) if dataclasses.is_dataclass(method) else {}

@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 from piste.errors import SettingError
 from piste.explanation import FloatArray, Target
 from piste.models.protocol import Classifier
-from piste.models.target import CENTRED, margins
+from piste.models.target import CENTRED, LOG_ODDS, margins, scale_of
 
 MOST = 12  # classes with scores of their own; the others, less likely, are one
 
@@ -79,3 +79,16 @@ def left_out(target: Target) -> tuple[str, ...]:
     if more <= 0:
         return ()
     return (f"Of {len(target.labels):,} classes the {MOST} likeliest have scores of their own.",)
+
+
+def columns(logits: FloatArray, classifier: Classifier) -> tuple[FloatArray, str]:
+    """What a lexicon keeps of outputs [rows, outputs], and its scale.
+
+    Of two classes the log-odds of the second [rows, 1]; of more every logit above their mean.
+    """
+    if classifier.outputs != "classes":
+        found = [margins(logits, classifier, index) for index in range(logits.shape[1])]
+        return np.stack(found, axis=1), scale_of(classifier)
+    if logits.shape[1] == 2:
+        return margins(logits, classifier, 1)[:, None], LOG_ODDS
+    return np.asarray(logits - logits.mean(axis=1, keepdims=True)), CENTRED

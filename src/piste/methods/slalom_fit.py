@@ -47,7 +47,7 @@ class Fit:
     def scores(self, local: LocalEffects | None, rng: np.random.Generator) -> dict[str, FloatArray]:
         """Every score of every player; those of the whole text as its length scales them."""
         raw = slalom_scores(self.model, self.players.groups, rng, others=self.others)
-        found = self._scaled(raw, local)
+        found = self.scaled(raw, local)
         if local is not None:
             found["removal"] = found["removal"] + local.effects
         return found
@@ -59,13 +59,13 @@ class Fit:
         if self.posterior is None:
             return {}
         raw = score_errors(self.posterior, self.players.groups, rng, gamma, self.others)
-        found = self._scaled(raw, local)
+        found = self.scaled(raw, local)
         if local is not None:
             found["removal"] = np.hypot(found["removal"], local.errors)
         return found
 
-    def _scaled(
-        self, found: dict[str, FloatArray], local: LocalEffects | None
+    def scaled(
+        self, found: dict[str, FloatArray], local: LocalEffects | None = None
     ) -> dict[str, FloatArray]:
         """Removals and Shapley values happen to the whole text; the others are those of words."""
         scale = float(self.lengths.at(self.players.whole.lengths)[1][0, 0])

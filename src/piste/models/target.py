@@ -28,15 +28,20 @@ def resolve_target(classifier: Classifier, logits: FloatArray, wanted: str | int
     ranked = np.argsort(-logits, kind="stable")
     index = int(ranked[0]) if wanted is None else _index(labels, wanted, ranked)
     score = float(margins(logits[None, :], classifier, index)[0])
-    raw = classifier.outputs == "raw"
+    scale = scale_of(classifier)
     return Target(
         index=index,
         label=labels[index],
-        scale=RAW if raw else LOG_ODDS,
+        scale=scale,
         score=score,
-        probability=None if raw else float(expit(score)),
+        probability=None if scale == RAW else float(expit(score)),
         labels=labels,
     )
+
+
+def scale_of(classifier: Classifier) -> str:
+    """What the explained number is."""
+    return RAW if classifier.outputs == "raw" else LOG_ODDS
 
 
 def margins(logits: FloatArray, classifier: Classifier, index: int) -> FloatArray:
