@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from piste.errors import ModelError
+from piste.models.failures import first_line as first_line
 from piste.ragged import IntArray
 from piste.text.encoding import Frame
 
@@ -85,12 +86,6 @@ def truncation(text: str, tokens: int, used: int, end: int) -> tuple[str, ...]:
         f"The text has {tokens:,} tokens, more than the model reads: only the first {used:,}"
         f" (up to character {end:,} of {len(text):,}) were used and explained.",
     )
-
-
-def first_line(error: Exception) -> str:
-    """What an error says, in one line."""
-    lines = str(error).strip().split("\n")
-    return lines[0].rstrip(".:") or type(error).__name__
 
 
 def check_ids(ids: Sequence[int], known: int) -> None:
