@@ -1,5 +1,7 @@
 """What can go wrong, said in two parts: the cause, and what to do about it."""
 
+from collections.abc import Sequence
+
 
 class PisteError(Exception):
     """A mistake a user can mend. The message is the cause, then the remedy."""
@@ -37,9 +39,13 @@ def choices(name: str, given: object, valid: "list[str] | tuple[str, ...]") -> S
 
     near = difflib.get_close_matches(str(given), valid, n=1)
     guess = f"Did you mean {near[0]!r}? " if near else ""
-    return SettingError(
-        f"There is no {name} {str(given)!r}.", f"{guess}Valid: {', '.join(map(str, valid))}."
-    )
+    return SettingError(f"There is no {name} {str(given)!r}.", f"{guess}Valid: {few(valid)}.")
+
+
+def few(names: Sequence[object], most: int = 30) -> str:
+    """The names in a row, a thousand of them cut to what a message can hold."""
+    more = f" ... and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(map(str, names[:most])) + more
 
 
 def whole_number(name: str, given: object, least: int) -> int:

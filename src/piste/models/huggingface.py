@@ -15,7 +15,7 @@ import torch
 import transformers
 from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
-from piste.errors import ModelError, OutputError, choices
+from piste.errors import ModelError, OutputError, choices, few
 from piste.explanation import FloatArray
 from piste.models import checks, failures
 from piste.models.protocol import REPLACEMENTS, Outputs
@@ -33,7 +33,7 @@ class HuggingFaceClassifier:
     notice: str = ""  # something the user should know with every explanation
 
     def __repr__(self) -> str:
-        return f"<{self.name}: {', '.join(self.labels)}; {self.backend}>"
+        return f"<{self.name}: {few(self.labels, 8)}; {self.backend}>"
 
     @property
     def backend(self) -> str:
