@@ -50,7 +50,9 @@ class FunctionClassifier:
     remarks: Callable[[], tuple[str, ...]] | None = None  # on the answers so far
 
     def __repr__(self) -> str:
-        return f"<{self.name}: {few(self.labels or ('labels not known yet',), 8)}; function>"
+        return (
+            f"<{few((self.name,))}: {few(self.labels or ('labels not known yet',), 8)}; function>"
+        )
 
     def encode(self, text: str) -> Encoding:
         spans = word_spans(text)

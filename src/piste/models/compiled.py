@@ -46,7 +46,7 @@ class CompiledClassifier:
     stamp: int  # of the weights that were compiled
 
     def __repr__(self) -> str:
-        return f"<{self.name}: {few(self.labels, 8)}; {self.backend}>"
+        return f"<{few((self.name,))}: {few(self.labels, 8)}; {self.backend}>"
 
     @property
     def name(self) -> str:

@@ -33,7 +33,7 @@ class HuggingFaceClassifier:
     notice: str = ""  # something the user should know with every explanation
 
     def __repr__(self) -> str:
-        return f"<{self.name}: {few(self.labels, 8)}; {self.backend}>"
+        return f"<{few((self.name,))}: {few(self.labels, 8)}; {self.backend}>"
 
     @property
     def backend(self) -> str:
