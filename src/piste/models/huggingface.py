@@ -18,6 +18,7 @@ from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTok
 from piste.errors import ModelError, OutputError, choices, few
 from piste.explanation import FloatArray
 from piste.models import checks, failures
+from piste.models.hooks import unhooked
 from piste.models.protocol import REPLACEMENTS, Outputs
 from piste.ragged import IntArray
 from piste.text.encoding import Encoding
@@ -102,7 +103,7 @@ class HuggingFaceClassifier:
 
     def attentions(self, ids: IntArray) -> tuple[FloatArray, int]:
         embeddings = self.embed(ids)
-        with differentiable(self.model), step_by_step(self.model):
+        with differentiable(self.model), step_by_step(self.model), unhooked(self.model):
             wanted = {"output_attentions": True, "output_hidden_states": True}
             _, answer = self._answer(embeddings, **wanted)
             weights = checks.square(getattr(answer, "attentions", None), ids.shape[1])
