@@ -6,7 +6,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c co
 DEMO   := This film is not the masterpiece they promised. The plot is thin and the jokes are tired, \
 but the acting is superb and the last ten minutes are simply beautiful. I left the cinema smiling.
 
-.PHONY: demo test test-slow bench docs lint types browser constraints clean
+.PHONY: demo test test-slow fuzz bench docs lint types browser constraints clean
 
 demo: $(VENV)/.installed
 	$(BIN)/piste explain "$(DEMO)" --html demo.html
@@ -17,6 +17,15 @@ test: $(VENV)/.tested lint types browser
 
 test-slow: $(VENV)/.tested browser
 	$(BIN)/python -m pytest -m slow
+
+# Odd texts and files, each kind for FUZZ_SECONDS: only errors that piste promises may come out.
+FUZZ_SECONDS  ?= 60
+FUZZ_EXAMPLES ?= 300
+fuzz: $(VENV)/.fuzzed
+	FUZZ_EXAMPLES=$(FUZZ_EXAMPLES) $(BIN)/python -m pytest -q tests/fuzz
+	for target in text tokenizers file; do \
+	  FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/python -m tests.fuzz.run $$target || exit 1; \
+	done
 
 lint: $(VENV)/.tested
 	$(BIN)/ruff check .
@@ -48,12 +57,16 @@ $(VENV)/.tested: $(VENV)/.installed
 	$(PIP) -e ".[test,lint]"
 	@touch $@
 
+$(VENV)/.fuzzed: $(VENV)/.tested
+	$(PIP) -e ".[fuzz]"
+	@touch $@
+
 $(VENV)/.documented: $(VENV)/.installed
 	$(PIP) -e ".[docs]"
 	@touch $@
 
 # Exact versions of what is installed now, for review before a commit.
-constraints: $(VENV)/.tested $(VENV)/.documented
+constraints: $(VENV)/.tested $(VENV)/.documented $(VENV)/.fuzzed
 	$(BIN)/python -m pip freeze --exclude-editable | sed 's/+cpu$$//' > constraints.txt
 
 clean:

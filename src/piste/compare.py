@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from piste.errors import PisteError, SettingError, whole_number
+from piste.errors import PisteError, SettingError, few, whole_number
 from piste.explain import explain
 from piste.explanation import Explanation, FloatArray, Target
 from piste.files import write_atomic
@@ -112,7 +112,7 @@ class Comparison:
         return draw(self, path)
 
     def __repr__(self) -> str:
-        return f"<Comparison of {', '.join(self.explanations)} on {self.first.target.label!r}>"
+        return f"<Comparison of {few([*self.explanations])} on {self.first.target.label!r}>"
 
     def __str__(self) -> str:
         from piste.render.comparison_terminal import as_text

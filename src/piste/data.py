@@ -155,8 +155,7 @@ def _read(path: Path) -> Iterator[Row]:
             return
         with path.open("rb") as raw, _opened(raw, path) as stream:
             if kind in (".csv", ".tsv"):
-                csv.field_size_limit(LONGEST_CELL)
-                yield from csv.DictReader(stream, delimiter="\t" if kind == ".tsv" else ",")
+                yield from _csv(stream, "\t" if kind == ".tsv" else ",")
             else:
                 yield from _json_lines(stream, path)
     except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
@@ -167,6 +166,20 @@ def _read(path: Path) -> Iterator[Row]:
 def _opened(raw: IO[bytes], path: Path) -> io.TextIOWrapper:
     plain = gzip.GzipFile(fileobj=raw) if path.suffix == ".gz" else raw
     return io.TextIOWrapper(plain, encoding="utf-8-sig", newline="")
+
+
+def _csv(stream: IO[str], delimiter: str) -> Iterator[Row]:
+    """Rows with cells of any length. Python's limit is one for all: it comes back after each."""
+    reader = csv.DictReader(stream, delimiter=delimiter)
+    while True:
+        before = csv.field_size_limit(LONGEST_CELL)
+        try:
+            row = next(reader, None)
+        finally:
+            csv.field_size_limit(before)
+        if row is None:
+            return
+        yield row
 
 
 def _json_lines(stream: IO[str], path: Path) -> Iterator[Row]:

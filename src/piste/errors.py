@@ -1,13 +1,30 @@
 """What can go wrong, said in two parts: the cause, and what to do about it."""
 
+import unicodedata
+from collections.abc import Sequence
+
+JOINERS = "\u200c\u200d"  # emoji and Persian need them
+
 
 class PisteError(Exception):
     """A mistake a user can mend. The message is the cause, then the remedy."""
 
     def __init__(self, cause: str, remedy: str) -> None:
-        super().__init__(f"{cause} {remedy}".strip())
-        self.cause = cause
-        self.remedy = remedy
+        self.cause, self.remedy = printable(cause), printable(remedy)
+        super().__init__(f"{self.cause} {self.remedy}".strip())
+
+
+def printable(text: str) -> str:
+    """One line, where what acts on a terminal or hides (escapes, bidi marks) stands as its code.
+
+    Labels, paths and texts are quoted in messages, and they may be anybody's.
+    """
+    return "".join(
+        c
+        if c.isprintable() or c in JOINERS or unicodedata.category(c) == "Zs"
+        else c.encode("unicode_escape").decode()
+        for c in text
+    )
 
 
 class InputError(PisteError):
@@ -37,9 +54,13 @@ def choices(name: str, given: object, valid: "list[str] | tuple[str, ...]") -> S
 
     near = difflib.get_close_matches(str(given), valid, n=1)
     guess = f"Did you mean {near[0]!r}? " if near else ""
-    return SettingError(
-        f"There is no {name} {str(given)!r}.", f"{guess}Valid: {', '.join(map(str, valid))}."
-    )
+    return SettingError(f"There is no {name} {str(given)!r}.", f"{guess}Valid: {few(valid)}.")
+
+
+def few(names: Sequence[object], most: int = 30) -> str:
+    """The names in a row, a thousand of them cut to what a message can hold."""
+    more = f" ... and {len(names) - most:,} more" if len(names) > most else ""
+    return printable(", ".join(map(str, names[:most])) + more)
 
 
 def whole_number(name: str, given: object, least: int) -> int:

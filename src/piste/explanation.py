@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from piste.errors import FileError, SettingError, choices, whole_number
+from piste.errors import FileError, SettingError, choices, printable, whole_number
 from piste.files import write_atomic
 from piste.formula import Formula
 
@@ -289,7 +289,9 @@ class Explanation:
 
     def __repr__(self) -> str:
         what = f"{self.target.label!r}, {self.target.scale} {self.target.score:+.2f}"
-        return f"<Explanation of {what}: {len(self.players)} {self.unit}s, {self.method}>"
+        return printable(
+            f"<Explanation of {what}: {len(self.players)} {self.unit}s, {self.method}>"
+        )
 
     def __str__(self) -> str:
         from piste.render.terminal import as_text

@@ -23,6 +23,7 @@ from piste.explanation import (
 from piste.formula import Formula
 
 T = TypeVar("T")
+LARGEST = 1e102  # the product of three such numbers is still one: nothing overflows in a picture
 
 
 def explanation_from_dict(data: Mapping[str, Any]) -> Explanation:
@@ -33,6 +34,8 @@ def explanation_from_dict(data: Mapping[str, Any]) -> Explanation:
         raise _malformed(f"the field {error} is missing") from error
     except (TypeError, ValueError, OverflowError) as error:
         raise _malformed(str(error)) from error
+    except RecursionError as error:
+        raise _malformed("it is nested too deeply") from error
 
 
 def _malformed(why: str) -> FileError:
@@ -50,6 +53,8 @@ def _explanation(data: Mapping[str, Any]) -> Explanation:
     errors = {name: _scores(v, len(players)) for name, v in _mapping(data["errors"]).items()}
     if errors and errors.keys() != scores.keys():
         raise ValueError("the errors are not those of the scores")
+    if any((error < 0).any() for error in errors.values()):
+        raise ValueError("a standard error is below 0")
     primary = _string(data["primary"])
     if primary not in scores:
         raise ValueError(f"the primary score {primary!r} is not among the scores")
@@ -95,13 +100,17 @@ def _player(item: Any, length: int) -> Player:
 
 
 def _target(data: Mapping[str, Any]) -> Target:
+    labels = tuple(_string(label) for label in _sequence(data["labels"]))
+    index, label = _integer(data["index"]), _string(data["label"])
+    if not 0 <= index < len(labels) or labels[index] != label:
+        raise ValueError("the target is not one of its labels")
     return Target(
-        index=_integer(data["index"]),
-        label=_string(data["label"]),
+        index=index,
+        label=label,
         scale=_string(data["scale"]),
         score=_number(data["score"]),
-        probability=_maybe(data["probability"], _number),
-        labels=tuple(_string(label) for label in _sequence(data["labels"])),
+        probability=_maybe(data["probability"], _share),
+        labels=labels,
     )
 
 
@@ -182,6 +191,8 @@ def _maybe(value: Any, read: Callable[[Any], T]) -> T | None:
 def _mapping(value: Any) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise TypeError(f"expected an object, found {_kind(value)}")
+    if not all(isinstance(key, str) for key in value):
+        raise TypeError("the name of a field is not a text")
     return value
 
 
@@ -208,7 +219,16 @@ def _number(value: Any) -> float:
         raise TypeError(f"expected a number, found {_kind(value)}")
     if not math.isfinite(value):
         raise ValueError("a number is not finite")
+    if abs(value) > LARGEST:
+        raise ValueError(f"a number is larger than {LARGEST:.0e}")
     return float(value)
+
+
+def _share(value: Any) -> float:
+    number = _number(value)
+    if not 0 <= number <= 1:
+        raise ValueError("a probability lies outside 0..1")
+    return number
 
 
 def _kind(value: Any) -> str:

@@ -11,6 +11,7 @@ import pytest
 from piste.explanation import Explanation
 from piste.render.html import fragment, page
 from tests.render.samples import many, sample, weighted
+from tests.test_hostile import TOKENS, compared, made_from
 
 if not os.environ.get("CI"):
     pytest.importorskip("playwright.sync_api")
@@ -168,6 +169,28 @@ def test_hostile_text_runs_nothing_and_asks_for_nothing(tab: Page, tmp_path: Pat
     assert "{{7*7}}" in (tab.locator("#text").text_content() or "")
     assert len(opened.requests) == 1
     assert opened.complaints == []
+
+
+def test_many_hostile_tokens_everywhere_run_nothing(tab: Page, tmp_path: Path) -> None:
+    """As text, label, model, notes and settings; in the page, a notebook cell and a comparison."""
+    text = " good ".join(token for token in TOKENS if not 0xD800 <= ord(token[0]) < 0xE000)
+    text += (
+        " <img src=http://evil.invalid/x onerror=window.hacked=1><script>window.hacked=2</script>"
+    )
+    dialogs: list[str] = []
+    tab.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+    documents = (page(made_from(text)), fragment(made_from(text)), compared(text).to_html())
+    for document in documents:
+        opened = open_page(tab, f"<!doctype html><meta charset=utf-8>{document}", tmp_path)
+        frame = tab.frames[-1]
+        frame.locator(".w", has_text="good").first.hover()
+        frame.locator("summary").click()
+        assert frame.evaluate("window.hacked") is None
+        assert frame.locator("img, iframe, object, embed, link, base, form").count() == 0
+        assert "{{7*7}}" in (frame.locator(".text").first.text_content() or "")
+        assert [url for url in opened.requests if not url.startswith(("file:", "about:"))] == []
+        assert opened.complaints == []
+    assert dialogs == []
 
 
 def test_the_policy_stops_a_foreign_script(tab: Page, tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ import typer
 from piste.cli import compare, evaluate, explain, methods, metrics, reproduce, theory
 from piste.errors import PisteError
 
+INTERRUPTED = 130  # what shells say of Ctrl-C
+
 app = typer.Typer(
     name="piste",
     help="Why did the transformer classify this text as it did?",
@@ -56,9 +58,12 @@ def main() -> None:
     except PisteError as error:
         typer.echo(f"piste: {error}", err=True)
         sys.exit(2)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemExit) as end:
+        # typer makes an exit of Ctrl-C, without a word
+        if isinstance(end, SystemExit) and end.code != INTERRUPTED:
+            raise
         typer.echo("piste: interrupted; no file is half written.", err=True)
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
     except BrokenPipeError:  # `piste ... | head`: the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)

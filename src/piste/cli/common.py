@@ -6,7 +6,7 @@ from typing import Protocol
 
 import typer
 
-from piste.errors import FileError, InputError
+from piste.errors import FileError, InputError, printable
 
 
 class Result(Protocol):
@@ -102,4 +102,4 @@ def write(found: Result, json: str | None, html: Path | None, figure: Path | Non
 
 
 def _written(path: object) -> None:
-    typer.echo(f"Wrote {path}", err=True)
+    typer.echo(f"Wrote {printable(str(path))}", err=True)

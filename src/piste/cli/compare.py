@@ -32,6 +32,7 @@ def compare(
     html: options.Html = None,
     figure: options.FigureFile = None,
     device: options.Device = None,
+    trust_remote_code: options.TrustRemoteCode = False,
 ) -> None:
     """Explain one decision by several methods: where they agree, what they cost, which to trust."""
     from rich.console import Console
@@ -49,7 +50,7 @@ def compare(
     check_names(unit, repeats, figure)
     console = Console(stderr=True)
     with console.status(escape(f"Loading {model} ...")):
-        classifier = piste.load(model, device=device)
+        classifier = piste.load(model, device=device, trust_remote_code=trust_remote_code)
     with LateBar("Asking the model", console) as bar:
         found = piste.compare(
             wanted,

@@ -47,6 +47,7 @@ def evaluate(
     seed: options.Seed = 0,
     budget: options.EachBudget = None,
     device: options.Device = None,
+    trust_remote_code: options.TrustRemoteCode = False,
 ) -> None:
     """Measure methods on a data set: which explanation is faithful? Exit code 1 if texts failed."""
     from rich.console import Console
@@ -68,7 +69,7 @@ def evaluate(
         find_metric(name)
     console = Console(stderr=True)
     with console.status(escape(f"Loading {model} ...")):
-        classifier = piste.load(model, device=device)
+        classifier = piste.load(model, device=device, trust_remote_code=trust_remote_code)
     with LateBar("Texts", console) as bar:
         found = piste.evaluate(
             data,

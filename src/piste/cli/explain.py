@@ -49,6 +49,7 @@ def explain(
     html: options.Html = None,
     figure: options.FigureFile = None,
     device: options.Device = None,
+    trust_remote_code: options.TrustRemoteCode = False,
     endpoint: Annotated[
         str | None,
         typer.Option(
@@ -80,7 +81,9 @@ def explain(
     console = Console(stderr=True)
     if endpoint is None:
         with console.status(escape(f"Loading {model} ...")):
-            classifier: Classifier = piste.load(model, device=device)
+            classifier: Classifier = piste.load(
+                model, device=device, trust_remote_code=trust_remote_code
+            )
     else:
         classifier = _remote(endpoint, labels, prompt, None if model == "demo" else model, api)
     with LateBar("Asking the model", console) as bar:

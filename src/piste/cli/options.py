@@ -22,6 +22,10 @@ Json = Annotated[str | None, typer.Option(metavar="FILE|-", help="Write the resu
 Html = Annotated[Path | None, typer.Option(help="Write a page that opens in a browser.")]
 FigureFile = Annotated[Path | None, typer.Option(help="Draw it to a .png, .svg or .pdf file.")]
 Device = Annotated[str | None, typer.Option(help="cpu, cuda, mps; without it, the CPU.")]
+TrustRemoteCode = Annotated[
+    bool,
+    typer.Option("--trust-remote-code", help="Run code that comes with the model. It may do harm."),
+]
 EachBudget = Annotated[
     int | None, typer.Option(help="Most sequences each method may ask of the model.")
 ]

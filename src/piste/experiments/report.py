@@ -11,6 +11,7 @@ from typing import Any
 
 from piste.experiments.base import Context, Experiment, Outcome
 from piste.files import write_atomic
+from piste.runs.summary import markdown_cell
 from piste.theory.report import Table
 
 DPI = 150
@@ -66,5 +67,5 @@ def _page(
 def markdown(table: Table) -> str:
     """The table as Markdown, its title above it."""
     lines = [table.columns, tuple("---" for _ in table.columns), *table.rows]
-    cells = ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
+    cells = ["| " + " | ".join(map(markdown_cell, line)) + " |" for line in lines]
     return "\n".join([f"**{table.title}**", "", *cells])

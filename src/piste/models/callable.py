@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from piste.errors import OutputError, SettingError, choices
+from piste.errors import OutputError, SettingError, choices, few
 from piste.explanation import FloatArray
 from piste.models.protocol import Outputs
 from piste.ragged import IntArray
@@ -51,7 +51,9 @@ class FunctionClassifier:
     remarks: Callable[[], tuple[str, ...]] | None = None  # on the answers so far
 
     def __repr__(self) -> str:
-        return f"<{self.name}: {', '.join(self.labels or ['labels not known yet'])}; function>"
+        return (
+            f"<{few((self.name,))}: {few(self.labels or ('labels not known yet',), 8)}; function>"
+        )
 
     def encode(self, text: str, pair: str | None = None) -> Encoding:
         if pair is not None:
@@ -169,7 +171,7 @@ def _as_scores(answer: Any, rows: int, scale: Scale) -> FloatArray:
 
 def _logs(scores: FloatArray) -> FloatArray:
     """Log-probabilities, kept off zero: a classifier that says 0 or 1 still has finite odds."""
-    if np.nanmin(scores) < 0 or np.nanmax(scores) > 1:
+    if (scores < 0).any() or (scores > 1).any():  # NaN is neither: the query tells of it
         raise OutputError("The function's probabilities leave 0..1.", 'Use outputs="logits".')
     if scores.ndim == 1 or scores.shape[1] == 1:
         positive = scores.reshape(-1)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from piste.errors import ModelError
+from piste.models.failures import first_line as first_line
 from piste.ragged import IntArray
 
 
@@ -67,12 +68,6 @@ def check_types(types: Sequence[int], known: int) -> None:
             f"The tokenizer gives token type {max(types)}, but the model knows only {known}.",
             "They do not belong together: pass the tokenizer the model was trained with.",
         )
-
-
-def first_line(error: Exception) -> str:
-    """What an error says, in one line."""
-    lines = str(error).strip().split("\n")
-    return lines[0].rstrip(".:") or type(error).__name__
 
 
 def check_ids(ids: Sequence[int], known: int | None) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from piste.errors import ModelError
+from piste.errors import ModelError, few
 from piste.explanation import FloatArray
 from piste.files import cache_directory
 from piste.models.huggingface import HuggingFaceClassifier, evaluating, unpadded
@@ -49,7 +49,7 @@ class CompiledClassifier:
     stamp: int  # of the weights that were compiled
 
     def __repr__(self) -> str:
-        return f"<{self.name}: {', '.join(self.labels)}; {self.backend}>"
+        return f"<{few((self.name,))}: {few(self.labels, 8)}; {self.backend}>"
 
     @property
     def name(self) -> str:

@@ -8,7 +8,7 @@ import inspect
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,10 @@ import torch
 import transformers
 from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
-from piste.errors import ModelError, OutputError
+from piste.errors import ModelError, OutputError, few
 from piste.explanation import FloatArray
-from piste.models import checks
+from piste.models import checks, failures
+from piste.models.hooks import unhooked
 from piste.models.protocol import Outputs
 from piste.models.tokens import Reader, plain, quiet, types_of
 from piste.ragged import IntArray
@@ -35,7 +36,7 @@ class HuggingFaceClassifier:
     notice: str = ""  # something the user should know with every explanation
 
     def __repr__(self) -> str:
-        return f"<{self.name}: {', '.join(self.labels)}; {self.backend}>"
+        return f"<{few((self.name,))}: {few(self.labels, 8)}; {self.backend}>"
 
     @property
     def backend(self) -> str:
@@ -102,7 +103,7 @@ class HuggingFaceClassifier:
 
     def attentions(self, ids: IntArray) -> tuple[FloatArray, int]:
         embeddings = self.embed(ids)
-        with differentiable(self.model), step_by_step(self.model):
+        with differentiable(self.model), step_by_step(self.model), unhooked(self.model):
             wanted = {"output_attentions": True, "output_hidden_states": True}
             _, answer = self._answer(embeddings, types_of(ids), **wanted)
             weights = checks.square(getattr(answer, "attentions", None), ids.shape[1])
@@ -139,42 +140,45 @@ class HuggingFaceClassifier:
 
 
 def load_huggingface(
-    model: Any, tokenizer: Any = None, *, device: str | None = None
+    model: Any, tokenizer: Any = None, *, device: str | None = None, trust_remote_code: bool = False
 ) -> HuggingFaceClassifier:
     """The torch classifier behind `piste.load`."""
     _check_device(device)
+    code = {"trust_remote_code": trust_remote_code}  # left unsaid, transformers asks on stdin
     if isinstance(model, str | os.PathLike):
         source = checks.model_source(os.fspath(model))
-        loaded, name = _load_model(source, device), str(model)
-        tokenizer = _load_tokenizer(source if tokenizer is None else tokenizer)
+        loaded, name = _load_model(source, device, code), str(model)
+        tokenizer = _load_tokenizer(source if tokenizer is None else tokenizer, code)
     else:
         loaded, name = _given_model(model), model.config.name_or_path or type(model).__name__
-        tokenizer = _given_tokenizer(tokenizer, loaded)
+        tokenizer = _given_tokenizer(tokenizer, loaded, code)
     if device is not None:
         loaded.to(device)
     checks.check_tokenizer(tokenizer)
     return HuggingFaceClassifier(loaded, tokenizer, name)
 
 
-def _load_model(source: str, device: str | None) -> Any:
-    config = _read("the configuration of", source, AutoConfig.from_pretrained)
+def _load_model(source: str, device: str | None, code: dict[str, bool]) -> Any:
+    config = _read(failures.CONFIGURATION, source, partial(AutoConfig.from_pretrained, **code))
     # Half precision is slow and coarse on a CPU; on an accelerator the checkpoint decides.
     dtype = torch.float32 if torch.device(device or "cpu").type == "cpu" else "auto"
-    model, report = _read(
-        "the weights of",
-        source,
-        lambda path: AutoModelForSequenceClassification.from_pretrained(
-            path, config=config, output_loading_info=True, dtype=dtype
-        ),
+    reader = partial(
+        AutoModelForSequenceClassification.from_pretrained,
+        config=config,
+        output_loading_info=True,
+        dtype=dtype,
+        weights_only=True,  # a pickle may hold tensors and nothing that runs
+        **code,
     )
+    model, report = _read(failures.WEIGHTS, source, reader)
     checks.check_head(source, config, report)
     return model
 
 
-def _load_tokenizer(source: Any) -> Any:
+def _load_tokenizer(source: Any, code: dict[str, bool]) -> Any:
     if not isinstance(source, str | os.PathLike):
         return source
-    return _read("the tokenizer of", str(source), AutoTokenizer.from_pretrained)
+    return _read(failures.TOKENIZER, str(source), partial(AutoTokenizer.from_pretrained, **code))
 
 
 def _read(what: str, source: str, reader: Any) -> Any:
@@ -183,11 +187,7 @@ def _read(what: str, source: str, reader: Any) -> Any:
         with quiet():
             return reader(source)
     except Exception as error:  # a damaged file fails in a way of its own in every reader
-        raise ModelError(
-            f"Cannot load {what} {source!r}: {checks.first_line(error)}.",
-            "Give a directory that holds config.json, model.safetensors and a tokenizer,"
-            " or the name of a text classifier on the Hugging Face hub (needs a connection).",
-        ) from error
+        raise failures.loading_error(what, source, error) from error
 
 
 def _given_model(model: Any) -> Any:
@@ -206,12 +206,12 @@ def _given_model(model: Any) -> Any:
     return model
 
 
-def _given_tokenizer(tokenizer: Any, model: Any) -> Any:
+def _given_tokenizer(tokenizer: Any, model: Any, code: dict[str, bool]) -> Any:
     if tokenizer is not None:
-        return _load_tokenizer(tokenizer)
+        return _load_tokenizer(tokenizer, code)
     if not model.config.name_or_path:
         raise ModelError("A model object needs its tokenizer.", "Pass load(model, tokenizer).")
-    return _load_tokenizer(model.config.name_or_path)
+    return _load_tokenizer(model.config.name_or_path, code)
 
 
 def _check_device(device: str | None) -> None:

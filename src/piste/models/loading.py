@@ -23,6 +23,7 @@ def load(
     *,
     device: str | None = None,
     backend: str = "auto",
+    trust_remote_code: bool = False,
 ) -> HuggingFaceClassifier | CompiledClassifier:
     """A Hugging Face text classifier: a hub name, a directory, or a `PreTrainedModel`.
 
@@ -32,12 +33,16 @@ def load(
     device: "cpu", "cuda", "mps" ...; None leaves a model object where it is, and loads to the CPU.
     backend: "auto" compiles the model with OpenVINO when that is installed, the model is on the
     CPU and the compiled one gives the same logits; "torch" never does, "openvino" insists.
+    trust_remote_code: run Python code that comes with the model, with all your rights. Off, a
+    model that needs it is refused.
     """
     if backend not in BACKENDS:
         raise choices("backend", backend, BACKENDS)
     from piste.models.huggingface import load_huggingface
 
-    classifier = load_huggingface(model, tokenizer, device=device)
+    classifier = load_huggingface(
+        model, tokenizer, device=device, trust_remote_code=trust_remote_code
+    )
     return classifier if backend == "torch" else _compiled(classifier, insist=backend != "auto")
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from piste.errors import OutputError, SettingError
+from piste.errors import OutputError, SettingError, few
 from piste.explanation import FloatArray
 from piste.models.protocol import (
     Classifier,
@@ -229,9 +229,9 @@ class Query:
     def _check(self, ids: IntArray, logits: FloatArray) -> None:
         bad = np.flatnonzero(~np.isfinite(logits).all(axis=1))
         if len(bad):
-            shown = self.classifier.show(ids[bad[0]])
+            shown, said = self.classifier.show(ids[bad[0]]), few(logits[bad[0]].tolist(), 8)
             raise OutputError(
-                f"The model answered {logits[bad[0]].tolist()} to the input {shown[:200]!r}"
+                f"The model answered [{said}] to the input {shown[:200]!r}"
                 f" ({len(bad)} of {len(ids)} in this batch are not finite).",
                 "Check the model on that input; a float16 model may need float32.",
             )

@@ -12,8 +12,8 @@ from rich.text import Text
 
 from piste.files import write_atomic
 from piste.metrics import METRICS
-from piste.render.clean import one_line
-from piste.render.figure import house_style
+from piste.render.clean import one_line, visible
+from piste.render.figure import house_style, literal
 from piste.runs.evaluate import Evaluation
 from piste.runs.summary import (
     FEW,
@@ -25,6 +25,7 @@ from piste.runs.summary import (
     curves,
     differences,
     headed,
+    markdown_cell,
     means,
     numbers,
     table,
@@ -45,7 +46,7 @@ def show(evaluation: Evaluation, console: Console | None = None) -> None:
     console.print(_printed(_figures(evaluation)))
     console.print()
     for line in verdicts(evaluation):
-        console.print(Text(f"· {line}"))
+        console.print(_plain(f"· {line}"))
     console.print(Text(_LEGEND, "dim"))
     for metric in evaluation.metrics:
         console.print(Text(f"  {metric}: {METRICS[metric].says}", "dim"))
@@ -88,12 +89,19 @@ def verdicts(evaluation: Evaluation) -> list[str]:
     return [str(found) for found in pairs if found.better is not None] + undecided + unsaid
 
 
+def _plain(text: str) -> Text:
+    """The gate to the console: no markup is read, no control character passes."""
+    return Text(visible(text))
+
+
 def _printed(rows: list[list[str]]) -> Table:
     shown = Table(box=None, pad_edge=False, header_style="bold")
     for index, title in enumerate(rows[0]):
-        shown.add_column(Text(title), justify="left" if index == 0 else "right", no_wrap=not index)
+        shown.add_column(
+            _plain(title), justify="left" if index == 0 else "right", no_wrap=not index
+        )
     for row in rows[1:]:
-        shown.add_row(*map(Text, row))
+        shown.add_row(*map(_plain, row))
     return shown
 
 
@@ -103,7 +111,7 @@ def _show_failures(evaluation: Evaluation, console: Console) -> None:
         return
     console.print(Text(f"\n{len(failed)} failed:", "bold"))
     for text, method, reason in failed[:LISTED]:
-        console.print(Text(f"  {one_line(text, 30)} ({method}): {one_line(reason, 200)}"))
+        console.print(_plain(f"  {one_line(text, 30)} ({method}): {one_line(reason, 200)}"))
     if len(failed) > LISTED:
         console.print(Text(f"  ... and {len(failed) - LISTED} more."))
 
@@ -127,7 +135,7 @@ def _page(evaluation: Evaluation) -> str:
     shown = [["rank agreement", *evaluation.views]]
     for view, row in zip(evaluation.views, matrix, strict=True):
         shown.append([view, *("-" if value != value else f"{value:.2f}" for value in row)])
-    lines = "".join(f"* {line}\n" for line in verdicts(evaluation))
+    lines = "".join(f"* {markdown_cell(line)}\n" for line in verdicts(evaluation))
     failed = len(evaluation.failures())
     note = f"{len(evaluation.rows)} texts, {failed} failures (failures.csv)."
     return "\n".join([as_markdown(table(evaluation)), lines, as_markdown(shown), note, ""])
@@ -158,12 +166,15 @@ def deletion_figure(evaluation: Evaluation) -> Figure:
         axes = figure.subplots()
         for index, (view, (shares, fall)) in enumerate(curves(evaluation).items()):
             colour, dash = COLOURS[index % len(COLOURS)], DASHES[index // 2 % len(DASHES)]
-            axes.plot(100 * shares, fall, color=colour, linestyle=dash, linewidth=1.8, label=view)
+            name = literal(view)
+            axes.plot(100 * shares, fall, color=colour, linestyle=dash, linewidth=1.8, label=name)
         axes.set_xlabel("words removed, highest score first, to the last but one (%)")
         axes.set_ylabel("mean fall of the probability")
         texts = sum(any(c[0] for c in row.get("curves", {}).values()) for row in evaluation.rows)
         axes.set_title(f"{texts} texts; higher is better", fontsize=10, loc="left")
-        axes.legend(frameon=False, fontsize=9)
+        if axes.get_legend_handles_labels()[0]:  # every text may have failed
+            for entry in axes.legend(frameon=False, fontsize=9).get_texts():
+                entry.set_parse_math(False)
     return figure
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
+from piste.errors import printable
 from piste.explanation import FloatArray
 from piste.metrics import METRICS
 from piste.runs.evaluate import Evaluation
@@ -17,6 +19,7 @@ from piste.runs.evaluate import Evaluation
 DRAWS = 2000
 LEVEL = 0.95
 ROUNDING = 1e-6  # no difference of figures
+FORMULAS = tuple("=+-@＝＋－＠")  # how a formula begins in a spreadsheet, in wide letters too
 FEW = 8  # texts; intervals of fewer are too narrow to claim anything
 
 
@@ -178,8 +181,13 @@ def headed(metric: str) -> str:
 def as_markdown(rows: Sequence[Sequence[str]]) -> str:
     """Rows of text as a Markdown table, the first its header."""
     lines = [rows[0], ["---"] * len(rows[0]), *rows[1:]]
-    shown = ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
+    shown = ["| " + " | ".join(map(markdown_cell, line)) + " |" for line in lines]
     return "\n".join(shown) + "\n"
+
+
+def markdown_cell(cell: str) -> str:
+    """A cell that stays one, and in which nothing is a tag, a link or code."""
+    return re.sub(r"[\\|<`]|(?<=\])\(", r"\\\g<0>", printable(cell))
 
 
 def as_csv(rows: Sequence[Sequence[object]]) -> str:
@@ -191,8 +199,10 @@ def as_csv(rows: Sequence[Sequence[object]]) -> str:
 
 
 def _harmless(cell: object) -> object:
-    risky = isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r"))
-    return f"'{cell}" if risky and cell != "-" else cell
+    if not isinstance(cell, str):
+        return cell
+    plain = printable(cell)
+    return f"'{plain}" if plain.startswith(FORMULAS) and plain != "-" else plain
 
 
 def numbers(evaluation: Evaluation) -> list[list[object]]:

@@ -1,0 +1,88 @@
+"""Why a model could not be read: what is missing told from what is damaged, each with its remedy.
+
+The readers below us fail in a hundred ways of their own; what they say is kept as the reason.
+"""
+
+from pathlib import Path
+
+from piste.errors import ModelError
+
+CONFIGURATION, WEIGHTS, TOKENIZER = "the configuration of", "the weights of", "the tokenizer of"
+FORMATS = ("model*.safetensors*", "pytorch_model*.bin*")
+_WHOLE = (
+    "Give a directory that holds config.json, model.safetensors and a tokenizer,"
+    " or the name of a text classifier on the Hugging Face hub (needs a connection)."
+)
+
+
+def first_line(error: BaseException) -> str:
+    """What an error says, in one line."""
+    lines = str(error).strip().split("\n")
+    return lines[0].rstrip(".:") or type(error).__name__
+
+
+def loading_error(what: str, source: str, error: Exception) -> ModelError:
+    """The error for a part of a model (`what`) that its reader gave up on."""
+    if "trust_remote_code" in str(error):
+        return _needs_code(source)
+    if "weights_only" in str(error) or "Weights only" in str(error):
+        return _unsafe_pickle(source)
+    missing = _missing(what, source)
+    if missing is not None:
+        return missing
+    if what == WEIGHTS and "mismatched" in str(error):
+        return ModelError(
+            f"Cannot load the weights of {source!r}: they do not have the shapes of config.json.",
+            "Take both from the same model.",
+        )
+    cause = f"Cannot load {what} {source!r}: {first_line(error)}."
+    return ModelError(cause, _remedy(what, source, error))
+
+
+def _needs_code(source: str) -> ModelError:
+    return ModelError(
+        f"{source!r} needs Python code that comes with it, and piste runs no such code unasked.",
+        "Read that code first; then load it with trust_remote_code=True (--trust-remote-code).",
+    )
+
+
+def _unsafe_pickle(source: str) -> ModelError:
+    return ModelError(
+        f"Cannot load the weights of {source!r}: its pickle holds more than weights, and could run"
+        " code.",
+        "Use a copy in the safetensors format; from a source you trust, save the model anew with"
+        " save_pretrained().",
+    )
+
+
+def _missing(what: str, source: str) -> ModelError | None:
+    """The error for a directory that lacks the file; None where it is there, or on the hub."""
+    folder = Path(source)
+    if not folder.is_dir():
+        return None
+    if what == CONFIGURATION and not (folder / "config.json").exists():
+        return ModelError(
+            f"Cannot load the configuration of {source!r}: there is no config.json.",
+            "Give the directory that save_pretrained() wrote, not one above or beside it.",
+        )
+    if what == WEIGHTS and not any(found for kind in FORMATS for found in folder.glob(kind)):
+        return ModelError(
+            f"Cannot load the weights of {source!r}: there is no model.safetensors.",
+            "Put the weights beside config.json; from a git clone, fetch them with git lfs pull.",
+        )
+    return None
+
+
+def _remedy(what: str, source: str, error: Exception) -> str:
+    if isinstance(error, MemoryError):
+        return "It does not fit into memory: use a smaller model."
+    if not Path(source).is_dir():
+        return _WHOLE
+    if what == WEIGHTS:
+        return "The file is damaged or cut short: download or copy it again (or git lfs pull)."
+    if what == TOKENIZER:
+        return (
+            "tokenizer.json or tokenizer_config.json is damaged: copy it again,"
+            " or pass load(model, tokenizer)."
+        )
+    return "config.json is damaged or of a kind that this transformers does not know: check it."
