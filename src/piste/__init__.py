@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from piste.explain import explain as explain
     from piste.explanation import Explanation as Explanation
     from piste.explanation import Player as Player
+    from piste.lexicon import Lexicon as Lexicon
     from piste.methods import METHODS as METHODS
     from piste.methods.slalom import Slalom as Slalom
     from piste.methods.slalom_ana import SlalomAna as SlalomAna
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from piste.models.loading import load as load
     from piste.models.remote import from_endpoint as from_endpoint
     from piste.runs.evaluate import evaluate as evaluate
+    from piste.runs.lexicon import build_lexicon as build_lexicon
 
 __version__ = "0.1.0"
 
@@ -36,6 +38,8 @@ _HOMES = {
     "explain": "piste.explain",
     "compare": "piste.compare",
     "evaluate": "piste.runs.evaluate",
+    "build_lexicon": "piste.runs.lexicon",
+    "Lexicon": "piste.lexicon",
     "Columns": "piste.data",
     "Example": "piste.data",
     "Explanation": "piste.explanation",

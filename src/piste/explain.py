@@ -1,6 +1,7 @@
 """The whole flow: text -> players -> design -> query -> fit -> Explanation."""
 
 import functools
+import os
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,10 +12,12 @@ import numpy as np
 
 from piste.errors import SettingError, whole_number
 from piste.explanation import Cost, Explanation, FloatArray, Stopped
+from piste.lexicon import Lexicon
 from piste.merging import merged
 from piste.methods import find_method, settings
 from piste.methods.base import Method
 from piste.methods.every_class import ALL, EveryClass, is_every
+from piste.methods.from_lexicon import FromLexicon
 from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier
 from piste.models.query import BATCH_TOKENS, Meter, Progress, Query
@@ -37,6 +40,8 @@ def explain(
     unit: str = "word",
     repeats: str = "shared",
     long: str = "truncate",
+    lexicon: Lexicon | str | os.PathLike[str] | None = None,
+    refine: int | None = None,
     seed: int = 0,
     budget: int | None = None,
     tolerance: float | None = None,
@@ -54,6 +59,8 @@ def explain(
     unit: "word", "token" or "sentence"; repeats: "shared" gives equal ones one score.
     long: a text that is longer than the model reads is cut off ("truncate"), or explained in
     "windows" and merged.
+    lexicon: from `build_lexicon`, or its file: known words are not asked about again, and `refine`
+    says how many sequences of this text are asked on top (None: as many as it needs, 0: none).
     seed: of everything random; the same seed and settings give the same scores.
     budget: the most sequences the model may be asked; None: by the length of the text, some
     hundreds for a hundred words.
@@ -63,7 +70,7 @@ def explain(
     progress: called with (sequences answered, sequences planned).
     answers: a dict that is filled with the model's answers; what it holds already is not asked.
     """
-    name, chosen = find_method(method)
+    name, chosen = _chosen(method, lexicon, refine)
     classifier = as_classifier(classifier)
     every = is_every(target, classifier)
     wanted = _Wanted(
@@ -163,6 +170,19 @@ def _in_windows(
         budget = None if left is None else int(weight * left)
         parts.append(_explained(window, query.anew(budget), wanted))
     return replace(merged(parts, weights.tolist()), budget=wanted.budget)
+
+
+def _chosen(
+    method: str | Method, lexicon: Lexicon | str | os.PathLike[str] | None, refine: int | None
+) -> tuple[str, Method]:
+    if lexicon is None:
+        if refine is not None:
+            raise SettingError("refine needs a lexicon.", "Give one, or a budget without it.")
+        return find_method(method)
+    if method != "slalom":
+        raise SettingError("A lexicon holds SLALOM's scores.", 'Leave method at "slalom".')
+    known = lexicon if isinstance(lexicon, Lexicon) else Lexicon.load(lexicon)
+    return "slalom", FromLexicon(known, refine)
 
 
 def _tolerance(given: float) -> float:

@@ -97,6 +97,13 @@ def _check_same(before: Mapping[str, Any], now: Mapping[str, Any], folder: Path)
             )
 
 
+def same_settings(one: Any, other: Any) -> bool:
+    """Whether two sets of settings are the same; answers of one model may differ by rounding."""
+    if not isinstance(one, dict) or not isinstance(other, dict):
+        return False
+    return one.keys() == other.keys() and all(_same(one[name], other[name]) for name in one)
+
+
 def _same(one: Any, other: Any) -> bool:
     """Equal; the model's answers to the probe only nearly, as backends differ in rounding."""
     if isinstance(one, float) and isinstance(other, float):
