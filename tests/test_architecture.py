@@ -11,8 +11,8 @@ SOURCE = Path(__file__).parents[1] / "src" / "piste"
 ORDER = [
     {"errors"},
     {"files", "formula", "ragged", "data"},
-    {"explanation", "lexicon"},
-    {"reading", "merging"},
+    {"explanation"},
+    {"lexicon", "reading", "merging"},
     {"text"},
     {"design", "models", "surrogates"},
     {"methods", "metrics"},
