@@ -41,7 +41,7 @@ def read(what: str, source: str, reader: Any) -> Any:
         raise ModelError(
             f"Cannot load {what} {source!r}: {checks.first_line(error)}.",
             "Give a directory that holds config.json, model.safetensors and a tokenizer,"
-            " or the name of a text classifier on the Hugging Face hub (needs a connection).",
+            " or the name of such a model on the Hugging Face hub (needs a connection).",
         ) from error
 
 
