@@ -56,13 +56,13 @@ def test_a_real_language_model_knows_praise_from_blame(smollm):
         for text in (praise, blame)
     )
     assert good.target.score > bad.target.score + 1
-    assert not good.notes  # the labels are what it would have said
+    assert "would rather say something else" in good.notes[-1]  # it is a small one
 
 
 def test_a_real_language_model_is_explained(smollm):
     found = piste.explain("The plot is thin, but the acting is superb.", smollm, budget=150)
-    assert found.players[8].text == "superb"
-    assert found.scores["value"][8] == max(found.scores["value"])
+    assert found.players[9].text == "superb"
+    assert found.scores["value"][9] == max(found.scores["value"])
     assert found.fidelity is not None
 
 
@@ -81,7 +81,7 @@ def test_a_real_onnx_folder_is_explained():
     )
     assert found.target.label == "LABEL_1"  # an injection
     assert found.target.probability > 0.9
-    assert {player.text for player, *_ in found.top(2)} == {"prompt", "Ignore"}
+    assert {row.player.text for row in found.top(2)} == {"prompt", "Ignore"}
     calm = piste.explain("Run the tests before you open a pull request.", classifier, "occlusion")
     assert calm.target.label == "LABEL_0"
 

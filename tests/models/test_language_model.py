@@ -221,12 +221,15 @@ def test_the_model_comes_back_as_it_was(tokenizer):
 
 def test_a_note_where_the_model_would_say_something_else(model, tokenizer):
     classifier = piste.from_llm(model, LABELS, PROMPT, tokenizer)
-    scores = classifier.logits(whole(classifier, TEXT))
-    share = float(np.exp(scores).sum())
-    assert classifier.probable == pytest.approx(share)
+    ids = whole(classifier, TEXT)
+    share = float(np.exp(classifier.logits(ids)).sum())
+    classifier.logits(ids[:, 3:])  # a part of the text says nothing of the whole
+    assert classifier.share == pytest.approx(share)
     assert bool(classifier.notes()) == (share < 0.1)
-    classifier.probable = 0.02 * classifier.told
+    classifier.share = 0.02
     assert "2.0% of the probability" in classifier.notes()[0]
+    classifier.encode(TEXT)
+    assert not classifier.notes()
 
 
 @pytest.mark.parametrize(

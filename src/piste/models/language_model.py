@@ -49,8 +49,8 @@ class LanguageModelClassifier:
     answers: tuple[tuple[int, ...], ...]  # the tokens of each label
     name: str
     outputs: Outputs = "classes"
-    told: int = 0  # sequences answered
-    probable: float = 0.0  # the sum of what the labels had of each answer's probability
+    longest: int = 0  # tokens of the longest sequence asked since a text was read: the whole of it
+    share: float = 1.0  # what all labels together had of the probability there
 
     def __repr__(self) -> str:
         return f"<{self.name}: {', '.join(self.labels)}; {self.backend}>"
@@ -60,6 +60,7 @@ class LanguageModelClassifier:
         return f"torch {torch.__version__} on {self.model.device}"
 
     def encode(self, text: str, pair: str | None = None) -> Encoding:
+        self.longest, self.share = 0, 1.0
         with quiet():
             return self.prompt.encode(text, pair)
 
@@ -67,17 +68,17 @@ class LanguageModelClassifier:
         """The log-probability of each label [rows, labels]."""
         with torch.inference_mode(), evaluating(self.model):
             scores = array(self._scores(self._tensor(plain(ids))))
-        self.told += len(scores)
-        self.probable += float(np.exp(scores).sum())
+        if ids.shape[1] > self.longest:
+            self.longest, self.share = ids.shape[1], float(np.exp(scores[0]).sum())
         return scores
 
     def notes(self) -> tuple[str, ...]:
-        share = self.probable / max(1, self.told)
-        if not self.told or share >= LITTLE:
+        if self.share >= LITTLE:
             return ()
         return (
-            f"All labels together had {share:.1%} of the probability on average: the model would"
-            " mostly have answered something else. A prompt that names the labels may help.",
+            f"For the whole text all labels together have {self.share:.1%} of the probability: the"
+            " model would rather say something else, and this explains the odds between the labels"
+            " only. Another prompt, or labels spelled as the model answers, may help.",
         )
 
     def show(self, ids: IntArray) -> str:
