@@ -31,6 +31,7 @@ FACADE = {("explanation", "render"), ("explanation", "reading"), ("compare", "re
 TORCH = {
     "models/huggingface.py",
     "models/language_model.py",
+    "models/next_tokens.py",
     "models/onnx.py",
     "models/pretrained.py",
     "models/tokens.py",

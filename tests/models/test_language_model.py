@@ -107,6 +107,45 @@ def test_others_in_the_batch_change_nothing(model, tokenizer):
     assert together[-1] == pytest.approx(alone[0], abs=1e-5)
 
 
+LONG_PROMPT = "a bad film with a terrible plot or a good one? the film: {text}\nis it good or bad?"
+
+
+def test_a_shared_beginning_is_read_once_and_changes_nothing(model, tokenizer):
+    classifier = piste.from_llm(model, ["good", "not bad at all"], LONG_PROMPT, tokenizer)
+    ids = np.concatenate([whole(classifier, TEXT)] * 60)
+    start = len(classifier.encode(TEXT).frame.prefix)
+    body = slice(start, start + len(classifier.encode(TEXT).ids))
+    ids[:, body] = np.random.default_rng(0).permuted(ids[:, body], axis=1)
+    read: list[int] = []
+    with model.get_input_embeddings().register_forward_pre_hook(
+        lambda module, given: read.append(given[0].numel())
+    ):
+        found = classifier.logits(ids)
+    assert classifier._next.shares
+    assert sum(read) < 0.8 * 60 * ids.shape[1]  # the first call tries both ways
+    for row in (0, 17, 59):
+        expected = [by_hand(model, ids[row].tolist(), list(a)) for a in classifier.answers]
+        assert found[row] == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_model_that_answers_otherwise_from_its_cache_is_asked_in_full(tokenizer):
+    model = tiny_causal(len(tokenizer))
+    forward = model.forward
+
+    def forgetful(input_ids=None, attention_mask=None, past_key_values=None, use_cache=None):
+        return forward(input_ids=input_ids, use_cache=use_cache)
+
+    model.forward = forgetful
+    classifier = piste.from_llm(model, LABELS, LONG_PROMPT, tokenizer)
+    ids = np.concatenate([whole(classifier, TEXT)] * 3)
+    ids[1:, 40:45] += 1
+    found = classifier.logits(ids)
+    assert classifier._next.shares is False
+    model.forward = forward
+    expected = [by_hand(model, ids[2].tolist(), list(a)) for a in classifier.answers]
+    assert found[2] == pytest.approx(expected, abs=1e-5)
+
+
 def test_only_the_words_of_the_text_are_players(model, tokenizer):
     found = piste.explain(TEXT, piste.from_llm(model, LABELS, PROMPT, tokenizer), seed=1)
     assert [player.text for player in found.players] == (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
 import io
 import os
 from collections.abc import Sequence
@@ -20,6 +19,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from piste.errors import ModelError, SettingError
 from piste.explanation import FloatArray
 from piste.models import checks
+from piste.models.next_tokens import NextTokens
 from piste.models.pretrained import (
     array,
     check_device,
@@ -104,18 +104,11 @@ class LanguageModelClassifier:
     def _after(self, rows: torch.Tensor, answer: tuple[int, ...]) -> torch.Tensor:
         """Log-probabilities of every token in each place of an answer [rows, places, tokens]."""
         given = self._tensor(answer[:-1]).expand(len(rows), -1)
-        ids = torch.cat([rows, given], dim=1)
-        # Where the model allows it, the other places' logits (vocabulary times) are not made.
-        kept = {"logits_to_keep": len(answer)} if "logits_to_keep" in self._takes else {}
-        cache = {"use_cache": False} if "use_cache" in self._takes else {}
-        mask = torch.ones_like(ids)
-        answered = self.model(input_ids=ids, attention_mask=mask, **kept, **cache)
-        logits: torch.Tensor = answered.logits[:, -len(answer) :]
-        return logits.to(torch.promote_types(logits.dtype, torch.float32)).log_softmax(dim=-1)
+        return self._next.log_probabilities(torch.cat([rows, given], dim=1), len(answer))
 
     @cached_property
-    def _takes(self) -> frozenset[str]:
-        return frozenset(inspect.signature(self.model.forward).parameters)
+    def _next(self) -> NextTokens:
+        return NextTokens(self.model, self.prompt.beginning)
 
     def _tensor(self, numbers: IntArray | Sequence[int]) -> torch.Tensor:
         return torch.from_numpy(np.array(numbers, dtype=np.int64)).to(self.model.device)

@@ -78,7 +78,7 @@ class Prompt:
         lead = [token for token, _, end in tokens if end <= len(blank)]
         body = tokens[len(lead) :]
         ids = tuple(token for token, _, _ in body)
-        before = self._ids(head, behind=True) if index else self.begin + self._ids(head)
+        before = self._ids(head, behind=True) if index else self.beginning
         return Encoding(
             text=text,
             ids=ids,
@@ -105,6 +105,11 @@ class Prompt:
             )
         notes = checks.unknown(encoding.ids, self.tokenizer)
         return replace(encoding, limit=room, notes=notes)
+
+    @cached_property
+    def beginning(self) -> tuple[int, ...]:
+        """The tokens that stand before every text, whatever it is."""
+        return self.begin + self._ids(self.parts[0].rstrip())
 
     @cached_property
     def _suffix(self) -> tuple[int, ...]:
