@@ -282,6 +282,7 @@ def test_a_note_where_the_model_would_say_something_else(model, tokenizer):
         (LABELS, "no place", "0 times"),
         (LABELS, "{text} {text}", "2 times"),
         (LABELS, "{pair} {text}", "before"),
+        (LABELS, 3, "is a int"),
     ],
 )
 def test_what_cannot_be_asked_is_refused(labels, prompt, message, model, tokenizer):

@@ -101,6 +101,15 @@ def test_the_file_may_have_another_place(place, exported, tmp_path):
     assert piste.load(tmp_path).labels == ("no", "yes", "maybe")
 
 
+def test_which_of_several_files_is_not_guessed(exported, tmp_path):
+    shutil.copytree(exported, tmp_path, dirs_exist_ok=True)
+    shutil.copy(tmp_path / "model.onnx", tmp_path / "model_int8.onnx")
+    assert onnx_file(tmp_path) == tmp_path / "model.onnx"
+    (tmp_path / "model.onnx").rename(tmp_path / "model_fp16.onnx")
+    with pytest.raises(ModelError, match="2 ONNX files"):
+        piste.load(tmp_path)
+
+
 def test_torch_weights_go_first(exported, model, tmp_path):
     shutil.copytree(exported, tmp_path, dirs_exist_ok=True)
     model.save_pretrained(tmp_path)

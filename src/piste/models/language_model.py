@@ -133,6 +133,7 @@ def from_llm(
     """
     if isinstance(labels, str):
         raise SettingError("labels is one string.", f"Pass a list, such as [{labels!r}, ...].")
+    names = tuple(map(str, labels))
     check_device(device)
     loaded, tokenizer = _loaded(model, tokenizer, device)
     checks.check_tokenizer(tokenizer)
@@ -140,13 +141,13 @@ def from_llm(
         loaded.to(device)
     with quiet():
         asked = read_prompt(tokenizer, prompt)
-        answers = tuple(asked.answer(str(label)) for label in labels)
-    check_answers(labels, answers)
+        answers = tuple(asked.answer(label) for label in names)
+    check_answers(names, answers)
     limit = limit_of(loaded, tokenizer) - max(map(len, answers)) + 1
     known = int(loaded.get_input_embeddings().num_embeddings)
     asked = replace(asked, limit=limit, vocabulary=known)
     named = name or _name(model)
-    return LanguageModelClassifier(loaded, asked, tuple(map(str, labels)), answers, named)
+    return LanguageModelClassifier(loaded, asked, names, answers, named)
 
 
 def _loaded(model: Any, tokenizer: Any, device: str | None) -> tuple[Any, Any]:

@@ -98,14 +98,19 @@ class OnnxClassifier:
 
 
 def onnx_file(folder: Path) -> Path | None:
-    """The graph of a folder without torch weights; None where there is none, or no one."""
+    """The graph of a folder without torch weights; None where there is none."""
     if any(next(folder.glob(pattern), None) for pattern in WEIGHTS):
         return None
     for place in PLACES:
         if (folder / place).is_file():
             return folder / place
     found = [*folder.glob("*.onnx"), *folder.glob("onnx/*.onnx")]
-    return found[0] if len(found) == 1 else None
+    if len(found) > 1:
+        raise ModelError(
+            f"{folder} holds {len(found)} ONNX files, and none is called model.onnx.",
+            "Call the right one so, or put it into a folder of its own with the tokenizer.",
+        )
+    return found[0] if found else None
 
 
 def load_onnx(file: Path, folder: Path, tokenizer: Any, name: str) -> OnnxClassifier:

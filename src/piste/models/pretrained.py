@@ -55,7 +55,7 @@ def given_tokenizer(tokenizer: Any, model: Any) -> Any:
     if tokenizer is not None:
         return load_tokenizer(tokenizer)
     if not model.config.name_or_path:
-        raise ModelError("A model object needs its tokenizer.", "Pass load(model, tokenizer).")
+        raise ModelError("A model object needs its tokenizer.", "Pass it too: tokenizer=...")
     return load_tokenizer(model.config.name_or_path)
 
 

@@ -178,7 +178,9 @@ def check_answers(labels: Sequence[str], answers: Sequence[tuple[int, ...]]) -> 
                 )
 
 
-def _check(prompt: str) -> None:
+def _check(prompt: object) -> None:
+    if not isinstance(prompt, str):
+        raise SettingError(f"The prompt is a {type(prompt).__name__}.", "Give a string.")
     if prompt.count(TEXT) != 1 or prompt.count(PAIR) > 1:
         raise SettingError(
             f"The prompt has {TEXT} {prompt.count(TEXT)} times and {PAIR} {prompt.count(PAIR)}.",
