@@ -158,8 +158,8 @@ def _loaded(model: Any, tokenizer: Any, device: str | None) -> tuple[Any, Any]:
     loaded = _load_model(source, file, device)
     if tokenizer is not None:
         return loaded, load_tokenizer(tokenizer)
-    make = AutoTokenizer.from_pretrained
-    return loaded, read("the tokenizer of", source, lambda path: make(path, **file))
+    make = partial(AutoTokenizer.from_pretrained, trust_remote_code=False, **file)
+    return loaded, read("the tokenizer of", source, make)
 
 
 def _source(name: str) -> tuple[str, dict[str, str]]:
@@ -175,6 +175,7 @@ def _load_model(source: str, file: dict[str, str], device: str | None) -> Any:
         AutoModelForCausalLM.from_pretrained,
         output_loading_info=True,
         dtype=loading_type(device),
+        trust_remote_code=False,  # left unsaid, transformers asks on standard input
         **file,
     )
     # The reader of GGUF files has a progress bar that no setting turns off.

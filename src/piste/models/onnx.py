@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -126,7 +126,8 @@ def load_onnx(file: Path, folder: Path, tokenizer: Any, name: str) -> OnnxClassi
     nameless = OnnxClassifier(request, PretrainedConfig(), tokenizer, name)
     width = _width(nameless)
     if (folder / "config.json").is_file():
-        config = read("the configuration of", str(folder), AutoConfig.from_pretrained)
+        make = partial(AutoConfig.from_pretrained, trust_remote_code=False)
+        config = read("the configuration of", str(folder), make)
         return dataclasses.replace(nameless, config=_agreeing(config, width))
     notice = "The model has no config.json: its labels have numbers for names."
     config = PretrainedConfig(num_labels=width)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,9 @@ def read(what: str, source: str, reader: Any) -> Any:
 def load_tokenizer(source: Any) -> Any:
     if not isinstance(source, str | os.PathLike):
         return source
-    return read("the tokenizer of", str(source), AutoTokenizer.from_pretrained)
+    # Left unsaid, transformers asks on standard input whether to run the model's own code.
+    make = partial(AutoTokenizer.from_pretrained, trust_remote_code=False)
+    return read("the tokenizer of", str(source), make)
 
 
 def given_tokenizer(tokenizer: Any, model: Any) -> Any:
