@@ -30,6 +30,10 @@ FACADE = {("explanation", "render"), ("explanation", "reading"), ("compare", "re
 # Where torch may be imported at all; everything else must start without it.
 TORCH = {
     "models/huggingface.py",
+    "models/language_model.py",
+    "models/next_tokens.py",
+    "models/onnx.py",
+    "models/pretrained.py",
     "models/tokens.py",
     "models/compiled.py",
     "models/redrawn.py",

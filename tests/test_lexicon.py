@@ -1,4 +1,4 @@
-"""One SLALOM over a corpus: recovered where it was planted, kept on disk, used without questions."""
+"""One SLALOM over a corpus: recovered where it was planted, kept on disk, used unasked."""
 
 import json
 
@@ -222,8 +222,8 @@ def test_what_cannot_be(classifier, lexicon, planted):
         piste.explain("w1 w2", classifier, refine=3)
     with pytest.raises(SettingError, match="SLALOM"):
         piste.explain("w1 w2", classifier, "lime", lexicon=lexicon)
+    other = piste.from_function(planted, ["a", "b"])
     with pytest.raises(PisteError, match="built for"):
-        other = piste.from_function(planted, ["a", "b"])
         piste.explain("w1 w2", other, lexicon=lexicon)
     with pytest.raises(PisteError, match="built for"):
         piste.explain("w1 w2", classifier, lexicon=lexicon, unit="sentence")
