@@ -8,7 +8,6 @@ import typer
 from piste.cli import options
 from piste.cli.common import check_names, check_paths, listed, read, write
 from piste.errors import SettingError, choices
-from piste.text.cutting import check_long
 
 if TYPE_CHECKING:
     from piste.methods.base import Method
@@ -78,6 +77,7 @@ def explain(
     import piste
     from piste.cli.progress import LateBar
     from piste.render.terminal import show
+    from piste.text.cutting import check_long
 
     wanted = read(text, file, "explain")
     check_paths(json, html, figure)
