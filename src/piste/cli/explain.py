@@ -35,6 +35,13 @@ def explain(
     long: Annotated[
         str, typer.Option(help="Longer than the model reads: truncate, or windows.")
     ] = "truncate",
+    lexicon: Annotated[
+        Path | None, typer.Option(help="Words fitted before, by `piste lexicon build`.")
+    ] = None,
+    refine: Annotated[
+        int | None,
+        typer.Option(help="With --lexicon: sequences of this text to ask on top; 0: none."),
+    ] = None,
     seed: options.Seed = 0,
     budget: Annotated[
         int | None,
@@ -98,6 +105,8 @@ def explain(
             unit=unit,
             repeats=repeats,
             long=long,
+            lexicon=lexicon,
+            refine=refine,
             seed=seed,
             budget=budget,
             tolerance=tolerance,
