@@ -245,9 +245,9 @@ class _Tally:
         found.value, found.importance, found.lin = (float(number) for number in mean[:3])
         found.value_error = float(np.hypot(spread[0], mean[3]))
         found.importance_error = float(np.hypot(spread[1], mean[4]))
-        found.flips = min(side, 1 - side)
+        found.flips = float(min(side, 1 - side))
         found.labelled, found.wrong = self.labelled, self.wrong
         if share is not None and self.labelled:
-            found.lift = self.of_label / self.labelled - share
+            found.lift = float(self.of_label / self.labelled - share)
             found.lift_error = float(np.sqrt(max(share * (1 - share), 1e-9) / self.labelled))
         return found

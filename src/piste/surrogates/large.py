@@ -165,11 +165,18 @@ class _Problem:
             shaken = deviations * rng.normal(size=deviations.shape)
             wobble = np.sqrt(noise * self._prior_diagonal()) * rng.normal(size=state.theta.size)
             pulled = self._pulled(state, shaken) + np.sqrt(noise) * wobble
-            draws.append(self._solve(state, noise, pulled, 0.0))
+            draws.append(self._gauged(self._solve(state, noise, pulled, 0.0)))
         moves = spread(np.array(draws[1:] or draws))
         size = self.counts.shape[1]
         values = moves[: size * self.outputs].reshape(self.outputs, size).T
         return Errors(values[: self.players], moves[size * self.outputs :])
+
+    def _gauged(self, move: FloatArray) -> FloatArray:
+        """Without a frame all importances may shift together: that is no error of any of them."""
+        if self.frame:
+            return move
+        size = self.counts.shape[1] * self.outputs
+        return np.append(move[:size], move[size:] - move[size:].mean())
 
     def model(self, state: _State) -> SlalomModel:
         frame = FramePlayer(state.values[-1], 0.0) if self.frame else None

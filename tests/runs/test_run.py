@@ -1,0 +1,223 @@
+"""Whole data sets: nothing lost, nothing twice, the same rows as explaining one text by one."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import piste
+from piste.errors import PisteError, SettingError
+from piste.runs import shards
+from piste.runs.corpus import summarise
+
+TEXTS = [
+    "the film was good and the plot not bad at all",
+    "a terrible film with a bad plot",
+    "great fun for the whole family",
+    "I don't know why they made it",
+    "the acting was superb , the story unforgettable",
+    "bad , bad , bad",
+    "not good",
+]
+TIMED = ("seconds",)
+
+
+def written(path, texts=TEXTS, extra=()):
+    rows = [{"id": f"t{i}", "text": text, "label": i % 2} for i, text in enumerate(texts)]
+    lines = [json.dumps(row) for row in rows]
+    path.write_text("\n".join([*lines, *extra]) + "\n")
+    return path
+
+
+def tables(folder):
+    texts = pq.read_table(folder / "texts").to_pydict()
+    for name in TIMED:
+        texts.pop(name)
+    return texts, pq.read_table(folder / "players").to_pydict()
+
+
+def test_the_rows_are_those_of_explain(tmp_path, demo):
+    data = written(tmp_path / "data.jsonl")
+    report = piste.run(data, demo, tmp_path / "out", lexicon=False, shard=3)
+    assert (report.texts, report.failed) == (len(TEXTS), 0)
+    texts, players = tables(tmp_path / "out")
+    for index, text in enumerate(TEXTS):
+        one = piste.explain(text, demo)
+        mine = [i for i, number in enumerate(players["index"]) if number == index]
+        assert [players["word"][i] for i in mine] == [p.text for p in one.players]
+        for name in ("value", "importance", "lin"):
+            found = np.array([players[name][i] for i in mine])
+            assert found == pytest.approx(one.scores[name], rel=1e-3, abs=1e-3)
+        assert texts["target"][index] == one.target.label
+        assert texts["score"][index] == pytest.approx(one.target.score, abs=1e-4)
+        assert texts["label"][index] == str(index % 2)
+
+
+def test_with_a_lexicon_each_text_costs_one_question(tmp_path, demo):
+    data = written(tmp_path / "data.jsonl", TEXTS * 4)
+    piste.run(data, demo, tmp_path / "out", refine=0)
+    texts, _ = tables(tmp_path / "out")
+    assert set(texts["forwards"]) == {1}
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["model"] == "demo"
+    assert manifest["versions"]["piste"]
+
+
+def test_other_methods(tmp_path, demo):
+    data = written(tmp_path / "data.jsonl")
+    piste.run(data, demo, tmp_path / "out", method="gradients")
+    _, players = tables(tmp_path / "out")
+    assert {"grad-input", "grad-l2"} <= players.keys()
+
+
+def test_a_text_that_fails_is_a_row_and_the_run_goes_on(tmp_path, demo):
+    data = written(tmp_path / "data.jsonl", [*TEXTS[:2], " ", *TEXTS[2:4]], ['{"text": 5}', "{no"])
+    report = piste.run(data, demo, tmp_path / "out", shard=2)
+    assert (report.texts, report.failed) == (7, 3)
+    texts, players = tables(tmp_path / "out")
+    assert "empty" in texts["error"][2]
+    assert "no text" in texts["error"][5]
+    assert "not JSON" in texts["error"][6]
+    assert 2 not in players["index"]
+
+
+def test_a_run_goes_on_where_it_was(tmp_path, demo):
+    data = written(tmp_path / "data.jsonl", TEXTS * 2)
+    piste.run(data, demo, tmp_path / "whole", shard=4, lexicon=False)
+    piste.run(data, demo, tmp_path / "parts", shard=4, lexicon=False)
+    before = (tmp_path / "parts/texts/part-00000000.parquet").stat().st_mtime_ns
+    (tmp_path / "parts/texts/part-00000001.parquet").unlink()  # killed before it was renamed
+    piste.run(data, demo, tmp_path / "parts", shard=4, lexicon=False)
+    assert tables(tmp_path / "parts") == tables(tmp_path / "whole")
+    assert (tmp_path / "parts/texts/part-00000000.parquet").stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize(
+    "other", [{"seed": 1}, {"method": "occlusion"}, {"shard": 5}, {"unit": "token"}], ids=str
+)
+def test_other_settings_are_refused(tmp_path, demo, other):
+    data = written(tmp_path / "data.jsonl")
+    piste.run(data, demo, tmp_path / "out", shard=4)
+    with pytest.raises(SettingError, match="Give another folder"):
+        piste.run(data, demo, tmp_path / "out", **{"shard": 4, **other})
+
+
+def test_another_model_is_refused(tmp_path, demo, bert):
+    data = written(tmp_path / "data.jsonl")
+    piste.run(data, demo, tmp_path / "out")
+    with pytest.raises(SettingError, match="model"):
+        piste.run(data, bert, tmp_path / "out")
+
+
+RUN = """
+import sys, piste
+piste.run(sys.argv[1], "demo", sys.argv[2], shard=3, lexicon=sys.argv[3] == "lexicon")
+"""
+
+
+@pytest.mark.parametrize("kind", ["lexicon", "plain"])
+def test_killed_at_random_moments_it_ends_the_same(tmp_path, kind):
+    data = written(tmp_path / "data.jsonl", TEXTS * 3)
+    command = [sys.executable, "-c", RUN, str(data)]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    started = time.monotonic()
+    subprocess.run([*command, str(tmp_path / "whole"), kind], check=True, env=environment)
+    takes = time.monotonic() - started
+    chance = random.Random(0)
+    for _ in range(5):  # five of each kind: ten in all
+        running = subprocess.Popen([*command, str(tmp_path / "killed"), kind], env=environment)
+        try:
+            running.wait(timeout=chance.uniform(0.3, 1.0) * takes)
+        except subprocess.TimeoutExpired:
+            running.send_signal(signal.SIGKILL)
+            running.wait()
+    subprocess.run([*command, str(tmp_path / "killed"), kind], check=True, env=environment)
+    assert tables(tmp_path / "killed") == tables(tmp_path / "whole")
+
+
+def test_two_processes_give_the_rows_of_one(tmp_path):
+    data = written(tmp_path / "data.jsonl", TEXTS * 2)
+    piste.run(data, "demo", tmp_path / "one", shard=3)
+    piste.run(data, "demo", tmp_path / "two", shard=3, workers=2)
+    assert tables(tmp_path / "two") == tables(tmp_path / "one")
+
+
+def test_workers_need_a_name(tmp_path, demo):
+    data = written(tmp_path / "data.jsonl")
+    with pytest.raises(SettingError, match="name or directory"):
+        piste.run(data, demo, tmp_path / "out", workers=2)
+
+
+def test_no_text_at_all(tmp_path, demo):
+    (tmp_path / "data.jsonl").write_text("")
+    with pytest.raises(PisteError):
+        piste.run(tmp_path / "data.jsonl", demo, tmp_path / "out", lexicon=False)
+
+
+def test_a_summary_finds_what_was_planted(tmp_path):
+    """A model that has learnt a word which the labels know nothing of."""
+    rng = np.random.default_rng(0)
+    fillers = [f"word{i}" for i in range(20)]
+    texts, labels = [], []
+    for index in range(200):
+        label = index % 2
+        words = [*rng.choice(fillers, 8), "good" if label else "bad"]
+        if rng.random() < 0.5:
+            words.append("spielberg")
+        texts.append(" ".join(rng.permutation(words)))
+        labels.append(label)
+    rows = [json.dumps({"text": t, "label": int(n)}) for t, n in zip(texts, labels, strict=True)]
+    (tmp_path / "data.jsonl").write_text("\n".join(rows))
+    weight = {"good": (2.0, 1.0), "bad": (-2.0, 1.0), "spielberg": (1.5, 1.5)}
+
+    def margins(given):
+        found = []
+        for text in given:
+            pairs = [weight.get(word, (0.0, 0.0)) for word in text.split()]
+            weights = np.exp([s for _, s in pairs])
+            found.append(float(weights @ [v for v, _ in pairs] / weights.sum()))
+        return found
+
+    classifier = piste.from_function(margins, ["negative", "positive"])
+    piste.run(tmp_path / "data.jsonl", classifier, tmp_path / "out")
+    found = summarise(tmp_path / "out")
+    assert [word.word for word in found.spurious()][:1] == ["spielberg"]
+    assert {"good", "bad", "spielberg"} == {w.word for w in found.strongest()[:3]}
+    assert found.spoiling()[0].word == "spielberg"
+    good = next(word for word in found.words if word.word == "good")
+    assert good.value == pytest.approx(2.0, abs=0.2)
+    assert good.lift == pytest.approx(0.5, abs=0.05)
+
+
+def test_a_summary_of_something_else(tmp_path):
+    with pytest.raises(PisteError, match="piste run"):
+        summarise(tmp_path)
+
+
+def test_hostile_words_in_a_summary(tmp_path, demo):
+    text = "good <script>alert(1)</script> \x1b[31mbad\x1b[0m {{7*7}} =cmd()"
+    data = written(tmp_path / "data.jsonl", [text] * 3)
+    piste.run(data, demo, tmp_path / "out")
+    from io import StringIO
+
+    from rich.console import Console
+
+    from piste.render.corpus import draw, page, show
+
+    found = summarise(tmp_path / "out")
+    html = page(found)
+    assert "<script>alert" not in html
+    assert "49" not in html.split("<main")[1].split("base64")[0]
+    stream = StringIO()
+    show(found, Console(file=stream, force_terminal=False))
+    assert "\x1b" not in stream.getvalue()
+    draw(found, tmp_path / "plane.png")
+    assert (tmp_path / "plane.png").stat().st_size > 1000
+    assert shards.done(tmp_path / "out") == {0}
