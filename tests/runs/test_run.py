@@ -221,3 +221,12 @@ def test_hostile_words_in_a_summary(tmp_path, demo):
     draw(found, tmp_path / "plane.png")
     assert (tmp_path / "plane.png").stat().st_size > 1000
     assert shards.done(tmp_path / "out") == {0}
+
+
+def test_ray_gives_the_same_rows(tmp_path):
+    pytest.importorskip("ray")
+    data = written(tmp_path / "data.jsonl", TEXTS * 2, ["{no"])
+    piste.run(data, "demo", tmp_path / "local", shard=3)
+    report = piste.run(data, "demo", tmp_path / "ray", shard=3, engine="ray", workers=2)
+    assert (report.texts, report.failed) == (15, 1)
+    assert tables(tmp_path / "ray") == tables(tmp_path / "local")

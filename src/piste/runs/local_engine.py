@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from itertools import islice
 
 from piste.lexicon import Lexicon
 from piste.models.protocol import Classifier
-from piste.runs.run import Job, Numbered, explained
+from piste.runs.run import Job, Numbered, Source, explained
 from piste.runs.shards import Shard
 
 _worker: tuple[Job, Classifier, Lexicon | None] | None = None
 
 
 def locally(
-    missing: Iterator[Numbered],
+    source: Source,
+    there: Set[int],
     job: Job,
     classifier: Classifier,
     known: Lexicon | None,
     workers: int,
 ) -> Iterator[tuple[int, Shard]]:
     """The shards, as they are done."""
+    missing = source.missing(there)
     if workers == 1:
         for number, texts in missing:
             yield number, explained(texts, job, classifier, known)

@@ -7,7 +7,7 @@ actors are slower. A shard whose actor dies is given to another.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import asdict
 from typing import Any
 
@@ -15,7 +15,7 @@ from piste.data import Example
 from piste.errors import SettingError
 from piste.lexicon import Lexicon
 from piste.models.protocol import Classifier
-from piste.runs.run import Job, Numbered, explained
+from piste.runs.run import Job, Source, explained
 from piste.runs.shards import Shard
 
 RETRIES = 10  # of a shard whose worker died
@@ -23,7 +23,8 @@ Block = dict[str, Any]
 
 
 def on_ray(
-    missing: Iterator[Numbered],
+    source: Source,
+    there: Set[int],
     job: Job,
     classifier: Classifier,
     known: Lexicon | None,
@@ -35,7 +36,7 @@ def on_ray(
         ray.init(log_to_driver=False, include_dashboard=False)
     data.DataContext.get_current().enable_progress_bars = False
     gpus = 1 if (job.device or "").startswith("cuda") else 0
-    stream = data.from_items([_packed(one) for one in missing], override_num_blocks=None)
+    stream = data.read_datasource(_reader(source, there), override_num_blocks=1)
     made = stream.map_batches(
         Worker,
         fn_constructor_args=(job,),
@@ -69,9 +70,28 @@ class Worker:
         }
 
 
-def _packed(numbered: Numbered) -> Block:
-    number, texts = numbered
-    return {"number": number, "texts": json.dumps([(index, asdict(one)) for index, one in texts])}
+def _reader(source: Source, there: Set[int]) -> Any:
+    """One task that reads the texts in order and yields a block a shard."""
+    import pyarrow
+    from ray.data.block import BlockMetadata
+    from ray.data.datasource import Datasource, ReadTask
+
+    def blocks() -> Iterator[Any]:
+        for number, texts in source.missing(there):
+            packed = json.dumps([(index, asdict(one)) for index, one in texts])
+            yield pyarrow.table({"number": [number], "texts": [packed]})
+
+    class Shards(Datasource):
+        def estimate_inmemory_data_size(self) -> int | None:
+            return None
+
+        def get_read_tasks(self, *_: Any, **__: Any) -> list[Any]:
+            unknown = BlockMetadata(
+                num_rows=None, size_bytes=None, input_files=None, exec_stats=None
+            )
+            return [ReadTask(blocks, unknown)]
+
+    return Shards()  # type: ignore[no-untyped-call]
 
 
 def _tupled(one: dict[str, Any]) -> dict[str, Any]:

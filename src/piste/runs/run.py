@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -36,6 +36,9 @@ from piste.runs.store import settle
 ENGINES = ("local", "ray")
 MANIFEST, LEXICON = "manifest.json", "lexicon.json.gz"
 SHARD = 256  # texts
+# For ranking words a quarter of what `build_lexicon` usually asks does as well: measured on 1,000
+# film reviews, where it makes the run 20 times cheaper than explaining each by itself.
+EFFORT = 0.25
 THREADS = 8  # explanations at once, whose sequences share batches
 Watch = Callable[[str, int, int | None], None]  # what is done, how many of it, of how many
 Numbered = tuple[int, list[tuple[int, Example]]]  # a shard's number, its texts with theirs
@@ -77,6 +80,29 @@ class Job:
             lexicon=known,
             refine=self.refine if known is not None else None,
         )
+
+
+@dataclass(frozen=True)
+class Source:
+    """The texts of a run as a stream of shards; small enough to send to a worker."""
+
+    data: str
+    columns: Columns
+    limit: int | None
+    split: str
+    shard: int  # texts
+
+    def examples(self) -> Iterator[Example]:
+        return read_examples(self.data, self.columns, limit=self.limit, split=self.split)
+
+    def missing(self, there: Set[int]) -> Iterator[Numbered]:
+        """The shards that are not there yet."""
+        numbered = enumerate(self.examples())
+        number = 0
+        while texts := list(islice(numbered, self.shard)):
+            if number not in there:
+                yield number, texts
+            number += 1
 
 
 @dataclass(frozen=True)
@@ -141,13 +167,11 @@ def run(
     _check_parallel(engine, workers, job, classifier)
     _open(folder, job, asked, data, columns, split, settings(chosen), lexicon, shard)
 
-    def examples() -> Iterator[Example]:
-        return read_examples(data, columns, limit=limit, split=split)
-
-    known = _known(job, folder, asked, examples, watch) if job.lexicon else None
+    source = Source(os.fspath(data), columns, limit, split, shard)
+    known = _known(job, folder, asked, source, watch) if job.lexicon else None
     job = replace(job, scores=_scores(job, asked, known))
-    missing = _missing(examples(), shard, shards.done(folder))
-    for number, made in _engine(engine)(missing, job, asked, known, workers):
+    there = frozenset(shards.done(folder))
+    for number, made in _engine(engine)(source, there, job, asked, known, workers):
         shards.write(folder, number, made)
         if watch is not None:
             watch("texts", (number + 1) * shard, limit)
@@ -186,30 +210,23 @@ def _known(
     job: Job,
     folder: Path,
     classifier: Classifier,
-    examples: Callable[[], Iterator[Example]],
+    source: Source,
     watch: Watch | None,
 ) -> Lexicon:
     """The lexicon of the run: the given one, the one that is there, or built now."""
     path = Path(str(job.lexicon))
     if path.exists() or path != folder / LEXICON:
         return Lexicon.load(path)
-    texts = (one.text for one in examples() if one.problem is None)
+    texts = (one.text for one in source.examples() if one.problem is None)
     told = None if watch is None else lambda done, total: watch("lexicon", done, total)
-    return build_lexicon(texts, classifier, out=path, unit=job.unit, seed=job.seed, watch=told)
+    return build_lexicon(
+        texts, classifier, out=path, unit=job.unit, effort=EFFORT, seed=job.seed, watch=told
+    )
 
 
 def _scores(job: Job, classifier: Classifier, known: Lexicon | None) -> tuple[str, ...]:
     """The names of the method's scores, from one short text."""
     return tuple(job.explain(classifier, Example("probe", PROBE), known).scores)
-
-
-def _missing(examples: Iterator[Example], size: int, there: set[int]) -> Iterator[Numbered]:
-    numbered = enumerate(examples)
-    number = 0
-    while texts := list(islice(numbered, size)):
-        if number not in there:
-            yield number, texts
-        number += 1
 
 
 def _engine(name: str) -> Callable[..., Iterator[tuple[int, Shard]]]:
