@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from piste.cli import compare, evaluate, explain, methods, metrics, reproduce, theory
+from piste.cli import compare, evaluate, explain, methods, metrics, reproduce, serve, theory
 from piste.errors import PisteError
 
 INTERRUPTED = 130  # what shells say of Ctrl-C
@@ -22,6 +22,7 @@ app = typer.Typer(
 app.command("explain")(explain.explain)
 app.command("compare")(compare.compare)
 app.command("evaluate")(evaluate.evaluate)
+app.command("serve")(serve.serve)
 app.command("methods")(methods.methods)
 app.command("metrics")(metrics.metrics)
 app.command("theory")(theory.theory)

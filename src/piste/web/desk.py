@@ -49,6 +49,10 @@ Kept = TypeVar("Kept")
 Watch = Callable[[Explanation], None]
 
 
+class TooLong(InputError):
+    """The text is longer than this server takes."""
+
+
 class Recent(OrderedDict[object, Kept]):
     """The last few results, by what was asked. For several threads."""
 
@@ -125,7 +129,7 @@ class Desk:
         """What can be refused before anybody waits in line."""
         size = len(asked.text) + len(asked.pair or "")
         if size > self.max_chars:
-            raise InputError(
+            raise TooLong(
                 f"The text has {size:,} characters.",
                 f"This server takes {self.max_chars:,}; --max-chars changes that.",
             )
