@@ -68,7 +68,14 @@ def assets() -> tuple[Environment, str, str]:
     )
     environment.filters |= {"signed": words.signed, "label": one_line, "hue": hue, "level": level}
     read = functools.partial(loader.get_source, environment)
-    return environment, read("style.css")[0], read("script.js")[0]
+    return environment, read("style.css")[0], read("linking.js")[0] + read("script.js")[0]
+
+
+def source(name: str) -> str:
+    """A file of the templates as it is, for those who serve it apart."""
+    environment = assets()[0]
+    assert environment.loader is not None
+    return environment.loader.get_source(environment, name)[0]
 
 
 def _shown(value: Any) -> Any:

@@ -16,7 +16,7 @@ from starlette.staticfiles import StaticFiles
 
 from piste.errors import PisteError, printable
 from piste.models.protocol import Classifier
-from piste.render.html import assets
+from piste.render.html import assets, source
 from piste.web import views
 from piste.web.desk import Desk, TooLong
 from piste.web.line import Busy, Closing, Job, Late, Line
@@ -152,6 +152,10 @@ def _pages(app: FastAPI) -> None:
     async def style() -> Response:
         return Response(assets()[1], media_type="text/css")  # the page looks as the reports do
 
+    @app.get("/static/linking.js", include_in_schema=False)
+    async def script() -> Response:
+        return Response(source("linking.js"), media_type="text/javascript")
+
     app.mount("/static", StaticFiles(directory=STATIC))
 
 
@@ -174,7 +178,9 @@ def _explaining(app: FastAPI, server: Server) -> None:
         """Server-sent events: progress, round (a view), then result (explanation, view) or error."""
 
         def work(job: Job) -> dict[str, Any]:
-            found = desk.explanation(asked, job, lambda so_far: job.tell("round", views.view(so_far)))
+            found = desk.explanation(
+                asked, job, lambda so_far: job.tell("round", views.view(so_far))
+            )
             return {"explanation": found.to_dict(), "view": views.full(found)}
 
         return server.stream(server.job(asked, work))

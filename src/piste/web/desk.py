@@ -187,7 +187,7 @@ class Desk:
         explanation, trial = self.explanation(asked, job), self.trial(asked)
         removed, target = set(asked.removed), explanation.target
         _check_removed(removed, len(trial.players), asked.unit)
-        score, choice = trial.without(removed)
+        (score, choice), (_, before) = trial.without(removed), trial.without(set())
         predicted, why = _predicted(explanation, sorted(removed))
         return Answer(
             removed=sorted(removed),
@@ -195,6 +195,7 @@ class Desk:
             scale=target.scale,
             whole=_said(target.score, target),
             true=_said(score, target),
+            before=target.labels[before],
             decision=target.labels[choice],
             predicted=predicted,
             why=why,

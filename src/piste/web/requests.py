@@ -82,7 +82,8 @@ class Answer(BaseModel):
     scale: str
     whole: Said = Field(description="The model, on the whole text.")
     true: Said = Field(description="The model, without the words.")
-    decision: str = Field(description="The label that the model chooses without the words.")
+    before: str = Field(description="The label that the model chooses for the whole text.")
+    decision: str = Field(description="The label that it chooses without the words.")
     predicted: Said | None = Field(description="The explanation; None if it predicts no answers.")
     why: str | None = Field(description="Why nothing is predicted.")
 

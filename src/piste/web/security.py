@@ -59,7 +59,9 @@ class Guard:
 
     def refusal(self, scope: Scope) -> tuple[int, str, str] | None:
         """Status, cause and remedy where the request is turned away."""
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        headers = {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
+        }
         host = headers.get("host", "")
         if not self.knows(host):
             cause = "This server does not go by that name."

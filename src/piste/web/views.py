@@ -15,6 +15,7 @@ from piste.render.html import SHOWN, charts, hue, index_of, level, linked
 from piste.render.segments import segments, shade
 from piste.render.shades import sided, strengths
 
+UNMEASURED = "“And try each on the model” tells which one to trust on this text."
 _DRAWING = threading.Lock()  # matplotlib's styles are the whole process's
 
 
@@ -42,8 +43,7 @@ def view(explanation: Explanation) -> dict[str, Any]:
 def full(explanation: Explanation) -> dict[str, Any]:
     """The view of a finished explanation: also how far to trust it, and what the scores mean."""
     statements = [
-        {"text": visible(one.text), "warning": one.warning}
-        for one in words.statements(explanation)
+        {"text": visible(one.text), "warning": one.warning} for one in words.statements(explanation)
     ]
     meanings = dict(words.meanings(explanation))
     if explanation.errors:
@@ -103,7 +103,7 @@ def compared(comparison: Comparison) -> dict[str, Any]:
     """A comparison in rows: the text as each method colours it, and what it cost."""
     figures = comparison.measured
     return {
-        "verdict": said.verdict(comparison),
+        "verdict": said.verdict(comparison) if comparison.measured else UNMEASURED,
         "decision": words.decision(comparison.first.target),
         "label": one_line(comparison.first.target.label),
         "rows": [
@@ -126,7 +126,9 @@ def _coloured(explanation: Explanation) -> list[list[Any]]:
     found = []
     for part in segments(explanation):
         strength = shade(part, shades)
-        colour = [hue(strength, explanation.primary), level(strength)] if part.players else [None, 0]
+        colour = (
+            [hue(strength, explanation.primary), level(strength)] if part.players else [None, 0]
+        )
         found.append([visible(part.text), list(part.players), *colour])
     return found
 
