@@ -175,7 +175,7 @@ def _explaining(app: FastAPI, server: Server) -> None:
 
     @app.post("/api/explain/stream", responses=FAILURES, response_class=StreamingResponse)
     async def explain_stream(asked: Asked) -> Response:
-        """Server-sent events: progress, round (a view), then result (explanation, view) or error."""
+        """Server-sent events: progress, round, then result (explanation and view) or error."""
 
         def work(job: Job) -> dict[str, Any]:
             found = desk.explanation(
