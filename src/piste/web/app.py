@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.staticfiles import StaticFiles
 
 from piste.errors import PisteError, printable
+from piste.explanation import Explanation
 from piste.models.protocol import Classifier
 from piste.render.html import assets, source
 from piste.web import views
@@ -178,9 +179,10 @@ def _explaining(app: FastAPI, server: Server) -> None:
         """Server-sent events: progress, round, then result (explanation and view) or error."""
 
         def work(job: Job) -> dict[str, Any]:
-            found = desk.explanation(
-                asked, job, lambda so_far: job.tell("round", views.view(so_far))
-            )
+            def watch(so_far: Explanation) -> None:
+                job.tell("round", views.view(so_far))
+
+            found = desk.explanation(asked, job, watch)
             return {"explanation": found.to_dict(), "view": views.full(found)}
 
         return server.stream(server.job(asked, work))

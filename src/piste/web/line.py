@@ -7,7 +7,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
 from typing import Any
 
@@ -80,7 +80,7 @@ class Job:
     def stop(self) -> None:
         self.stopped.set()
 
-    async def listen(self, timeout: float) -> AsyncIterator[Event]:
+    async def listen(self, timeout: float) -> AsyncGenerator[Event, None]:
         """All it tells, to the result; "beat" where it is silent. Errors are raised.
 
         Whoever stops listening stops the work.

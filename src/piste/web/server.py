@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -38,10 +39,8 @@ def serve(
         if not settings.is_local:
             say("Others can reach this server; what they send is not encrypted.")
         say("Ctrl-C stops it.")
-        try:
+        with suppress(KeyboardInterrupt):  # uvicorn passes the signal on once it has cleaned up
             _uvicorn(server).run(sockets=[listening])
-        except KeyboardInterrupt:  # uvicorn passes the signal on once it has cleaned up
-            pass
         server.line.stop()
         server.line.join()
     say("Stopped.")
@@ -95,7 +94,7 @@ def _uvicorn(server: Server) -> uvicorn.Server:
             super().handle_exit(sig, frame)
 
     config = uvicorn.Config(
-        server.guarded,  # type: ignore[arg-type]  # an application like any other
+        server.guarded,
         log_level="critical",  # nothing of what people ask is written down
         access_log=False,
         server_header=False,
