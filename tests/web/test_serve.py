@@ -37,8 +37,7 @@ def test_ctrl_c_ends_running_explanations_without_a_traceback():
             with httpx.stream(
                 "POST", f"{server.url}api/explain/stream", json={"text": "good " * 40}, timeout=60
             ) as response:
-                for piece in response.iter_text():
-                    answers.append(piece)
+                answers.extend(response.iter_text())
 
         thread = threading.Thread(target=ask)
         thread.start()

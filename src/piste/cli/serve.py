@@ -1,10 +1,13 @@
 """`piste serve`: the page and the JSON API, on this machine."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from piste.cli import options
+
+if TYPE_CHECKING:
+    from piste.models.protocol import Classifier
 
 
 def serve(
@@ -35,17 +38,19 @@ def serve(
     from rich.markup import escape
 
     import piste
-    from piste.web.server import check_installed, serve
+    from piste.web.server import serve
     from piste.web.settings import Settings
 
     settings = Settings(
         host=host, port=port, token=token, queue=queue, max_chars=max_chars, timeout=timeout
     )
-    settings.checked()  # typos should not wait for the model to load
-    check_installed()
     console = Console(stderr=True)
-    models = {}
-    for name in model or ["demo"]:
-        with console.status(escape(f"Loading {name} ...")):
-            models[name] = piste.load(name, device=device, trust_remote_code=trust_remote_code)
-    serve(models, settings, lambda line: typer.echo(line, err=True))
+
+    def load() -> "dict[str, Classifier]":
+        models: dict[str, Classifier] = {}
+        for name in model or ["demo"]:
+            with console.status(escape(f"Loading {name} ...")):
+                models[name] = piste.load(name, device=device, trust_remote_code=trust_remote_code)
+        return models
+
+    serve(load, settings, lambda line: typer.echo(line, err=True))

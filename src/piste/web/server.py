@@ -23,17 +23,21 @@ CONNECTIONS = 256  # at once; more are refused
 
 
 def serve(
-    models: Mapping[str, Classifier],
+    load: Callable[[], Mapping[str, Classifier]],
     settings: Settings,
     say: Callable[[str], None] = lambda line: None,
 ) -> None:
-    """Serve the models until Ctrl-C. `say` is given the lines for the terminal."""
+    """Serve the models until Ctrl-C. `say` is given the lines for the terminal.
+
+    A port that is taken is no reason to wait for models: they are loaded once it is ours.
+    """
     check_installed()
     from piste.web.app import Server
 
     settings = settings.checked()
     with bound(settings) as listening:
         settings = replace(settings, port=int(listening.getsockname()[1]))
+        models = load()
         server = Server(models, settings)
         say(f"Serving {', '.join(models)} at {address(settings)}")
         if not settings.is_local:
