@@ -39,6 +39,7 @@ def serve(
         settings = replace(settings, port=int(listening.getsockname()[1]))
         models = load()
         server = Server(models, settings)
+        listening.listen(CONNECTIONS)  # who reads the address may come before uvicorn is ready
         say(f"Serving {', '.join(models)} at {address(settings)}")
         if not settings.is_local:
             say("Others can reach this server; what they send is not encrypted.")
@@ -62,7 +63,7 @@ def check_installed() -> None:
 
 
 def bound(settings: Settings) -> socket.socket:
-    """The socket, listening; the error is ours to tell, not uvicorn's."""
+    """The socket at its port; the error is ours to tell, not uvicorn's."""
     numeric = as_address(settings.host)
     family = socket.AF_INET6 if numeric is not None and numeric.version == 6 else socket.AF_INET
     found = socket.socket(family, socket.SOCK_STREAM)
