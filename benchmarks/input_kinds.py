@@ -74,9 +74,7 @@ def main() -> None:
             print(f"| MiniLM, {name} | {figure} | {target or 'predicted'} | {method} | {row} |")
 
 
-def explained(
-    classifier: Any, examples: Sequence[Example], method: str, target: str | None
-) -> str:
+def explained(classifier: Any, examples: Sequence[Example], method: str, target: str | None) -> str:
     """Medians over the texts."""
     found = [
         piste.explain(one.text, classifier, method, pair=one.pair, target=target)

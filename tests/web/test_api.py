@@ -286,3 +286,30 @@ def test_stopping_tells_those_who_wait_at_once():
         assert answers == [503, 503]
         assert api.post("/api/explain", json={"text": "good"}).status_code == 503
         slow.gate.set()
+
+
+def test_a_word_removed_does_not_wait_behind_explanations():
+    slow, answers = Slow(), []
+    slow.gate.set()
+    with client({"slow": piste.from_function(slow)}, queue=1, workers=1) as api:
+        assert api.post("/api/explain", json={"text": "good film"}).status_code == 200
+        slow.gate.clear()
+        slow.calls = 0
+        threads = [in_thread(api, "good one", answers)]
+        assert soon(lambda: slow.calls == 1)
+        threads.append(in_thread(api, "good two", answers))
+        assert soon(lambda: len(api.served.line.waiting) == 1)
+        first = []
+
+        def remove() -> None:
+            body = {"text": "good film", "removed": [0]}
+            first.append((api.post("/api/answer", json=body).status_code, list(answers)))
+
+        threads.append(threading.Thread(target=remove))
+        threads[-1].start()
+        assert soon(lambda: len(api.served.line.waiting) == 2)
+        slow.gate.set()
+        for thread in threads:
+            thread.join()
+        assert first[0][0] == 200
+        assert len(first[0][1]) <= 1  # the one that ran; not the one that waited

@@ -55,9 +55,10 @@ class Server:
         self.app = _application(self)
         self.guarded = Guard(self.app, settings)
 
-    def job(self, asked: Asked, work: Callable[[Job], Any]) -> Job:
+    def job(self, asked: Asked, work: Callable[[Job], Any], quick: bool = False) -> Job:
+        """Work in line; what is quick once the text is explained does not wait behind others."""
         self.desk.check(asked)
-        return self.line.submit(work)
+        return self.line.submit(work, urgent=quick and self.desk.knows(asked))
 
     async def finished(self, request: Request, job: Job) -> Any:
         """The result, unless the one who asked goes away."""
@@ -199,7 +200,7 @@ def _explaining(app: FastAPI, server: Server) -> None:
                 return views.picture(found)
             return (found.to_html() if kind == "html" else found.to_json()).encode()
 
-        body = await server.finished(request, server.job(asked, work))
+        body = await server.finished(request, server.job(asked, work, quick=True))
         name = f'attachment; filename="explanation.{kind}"'
         return Response(body, media_type=KINDS[kind], headers={"content-disposition": name})
 
@@ -210,7 +211,7 @@ def _trying(app: FastAPI, server: Server) -> None:
     @app.post("/api/answer", responses=FAILURES)
     async def answer(asked: AskedWithout, request: Request) -> Answer:
         """The model's true answer to the text without some words, and the predicted one."""
-        job = server.job(asked, lambda job: desk.answer(asked, job))
+        job = server.job(asked, lambda job: desk.answer(asked, job), quick=True)
         return await server.finished(request, job)  # type: ignore[no-any-return]
 
     @app.post("/api/deletion", responses=FAILURES)

@@ -152,9 +152,13 @@ class Desk:
         )
         return self.trials.keep(key, Trial(query, players, target))
 
+    def knows(self, asked: Asked) -> bool:
+        """Whether the explanation is kept from before."""
+        return self.explanations.find(_key(asked)) is not None
+
     def explanation(self, asked: Asked, job: Job, watch: Watch | None = None) -> Explanation:
         """The explanation; `watch` is shown each round's, with the scores so far."""
-        key = tuple(getattr(asked, name) for name in Asked.model_fields)
+        key = _key(asked)
         found = self.explanations.find(key)
         if found is not None:
             return found
@@ -233,6 +237,11 @@ class Desk:
             measure=asked.measure,
             progress=job.progress,
         )
+
+
+def _key(asked: Asked) -> object:
+    """What two requests must have in common to share an explanation."""
+    return tuple(getattr(asked, name) for name in Asked.model_fields)
 
 
 def applicable(model: Classifier) -> dict[str, str]:

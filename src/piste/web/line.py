@@ -124,19 +124,23 @@ class Line:
         for worker in self.workers:
             worker.start()
 
-    def submit(self, work: Callable[[Job], Any]) -> Job:
-        """Put work in line, or say that the line is full."""
+    def submit(self, work: Callable[[Job], Any], urgent: bool = False) -> Job:
+        """Put work in line, or say that the line is full.
+
+        urgent: a moment's work for somebody who looks at the page; it goes to the front, and a
+        line that is full of long work has as many places more for it.
+        """
         with self.changed:
             if self.closed:
                 raise _closing()
             # Those who went away are not waiting any more.
             self.waiting = deque(job for job in self.waiting if not job.stopped.is_set())
             idle = len(self.workers) - len(self.running)
-            if len(self.waiting) >= self.most + idle:
+            if len(self.waiting) >= (2 * self.most if urgent else self.most) + idle:
                 count = len(self.waiting)
                 raise Busy(f"The server is busy: {count} are waiting.", "Try again shortly.")
             job = Job(work)
-            self.waiting.append(job)
+            self.waiting.appendleft(job) if urgent else self.waiting.append(job)
             self.changed.notify()
         return job
 
