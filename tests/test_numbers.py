@@ -100,10 +100,12 @@ def test_other_precisions(method: str, dtype: torch.dtype, wordpiece) -> None:
 
 
 def test_half_precision_is_near_full_precision(wordpiece) -> None:
-    full = piste.explain(TEXT, piste.load(tiny_bert(len(wordpiece)), wordpiece, backend="torch"))
+    # Not by a method that chooses its questions by the answers: it would ask others.
+    model = tiny_bert(len(wordpiece))
+    full = piste.explain(TEXT, piste.load(model, wordpiece, backend="torch"), "occlusion")
     model = tiny_bert(len(wordpiece)).to(torch.float16)
-    half = piste.explain(TEXT, piste.load(model, wordpiece, backend="torch"))
-    assert np.corrcoef(full.scores["lin"], half.scores["lin"])[0, 1] > 0.99
+    half = piste.explain(TEXT, piste.load(model, wordpiece, backend="torch"), "occlusion")
+    assert np.corrcoef(full.scores["removal"], half.scores["removal"])[0, 1] > 0.999
 
 
 def test_half_precision_that_overflows(wordpiece) -> None:
@@ -155,6 +157,6 @@ def test_a_thousand_classes(wordpiece) -> None:
 
 def test_a_thousand_classes_are_not_listed_in_an_error(wordpiece) -> None:
     asked = piste.load(tiny_bert(len(wordpiece), num_labels=1000), wordpiece, backend="torch")
-    with pytest.raises(SettingError, match=r"Did you mean 'LABEL_\d+'.*and 970 more") as caught:
+    with pytest.raises(SettingError, match=r"Did you mean 'LABEL_\d+'.*and 97\d more") as caught:
         piste.explain(TEXT, asked, target="LABLE_7")
     assert len(str(caught.value)) < 600

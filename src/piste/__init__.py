@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from piste.methods.slalom import Slalom as Slalom
     from piste.methods.slalom_ana import SlalomAna as SlalomAna
     from piste.models.callable import from_function as from_function
+    from piste.models.language_model import from_llm as from_llm
     from piste.models.loading import load as load
     from piste.models.remote import from_endpoint as from_endpoint
     from piste.runs.evaluate import evaluate as evaluate
@@ -34,6 +35,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "load": "piste.models.loading",
     "from_function": "piste.models.callable",
+    "from_llm": "piste.models.language_model",
     "from_endpoint": "piste.models.remote",
     "explain": "piste.explain",
     "compare": "piste.compare",

@@ -144,7 +144,7 @@ def _explained(encoding: Encoding, query: Query, wanted: _Wanted) -> Explanation
         tolerance=wanted.tolerance,
         model=classifier.name,
         backend=classifier.backend,
-        versions=dict(_versions()),
+        versions=dict(versions()),
         fidelity=found.fidelity,
         fit=found.fit,
         surrogate_score=found.surrogate_score,
@@ -202,7 +202,7 @@ def _unused(tolerance: float | None, stopped: Stopped | None, method: str) -> tu
 
 
 @functools.cache
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
     found = {"python": platform.python_version()}
     for package in REPORTED:
         try:

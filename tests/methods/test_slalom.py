@@ -66,6 +66,7 @@ def test_fresh_sequences_are_fresh():
         return planted(texts)
 
     piste.explain(planted.text, piste.from_function(function))
+    assert len(asked.pop()) == 1  # asked again in the end, to see whether answers are steady
     everything = [text for batch in asked for text in batch]
     assert len(everything) == len(set(everything))
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import piste
-from piste.errors import OutputError, SettingError
+from piste.errors import ModelError, OutputError, SettingError
 
 TEXT = "  Not good, not bad:\tjust (odd).  "
 
@@ -133,3 +133,128 @@ def test_labels_must_fit():
         piste.from_function("len")
     with pytest.raises(SettingError, match="kind of output"):
         piste.from_function(len, outputs="odds")
+
+
+class Counting:
+    """A function that remembers its calls and adds what `noise` says to each batch."""
+
+    def __init__(self, noise=lambda texts, call: 0.0):
+        self.calls: list[list[str]] = []
+        self.noise = noise
+
+    def __call__(self, texts):
+        self.calls.append(list(texts))
+        return np.array([len(t) for t in texts]) / 9 + self.noise(texts, len(self.calls))
+
+
+def doubts(function, **settings) -> list[str]:
+    found = piste.explain("some words to read", piste.from_function(function, **settings))
+    return [note for note in found.notes if "same text" in note]
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        lambda texts, call: 0.01 * call,  # each call is different
+        lambda texts, call: 0.01 * len(texts),  # each size of a batch is
+        lambda texts, call: np.random.default_rng(call).normal(0, 0.01, len(texts)),
+    ],
+)
+def test_a_function_that_is_not_sure_of_itself_is_told_of(noise):
+    (note,) = doubts(Counting(noise))
+    assert "training mode" in note
+
+
+def test_a_model_in_training_mode_is_told_of(byte_level):
+    torch.manual_seed(0)
+    torch_model = torch.nn.Sequential(
+        torch.nn.Embedding(500, 8), torch.nn.Dropout(0.5), torch.nn.Flatten(0, 1)
+    )
+
+    def function(ids):
+        return torch_model(torch.from_numpy(ids)).reshape(len(ids), -1, 8).mean(1)[:, :2]
+
+    assert doubts(function, tokenizer=byte_level)
+    torch_model.eval()
+    assert not doubts(function, tokenizer=byte_level)
+
+
+def test_rounding_is_no_doubt():
+    assert not doubts(Counting(lambda texts, call: 1e-5 * call))
+    assert not doubts(Counting())
+
+
+def test_asking_again_costs_one_question_a_classifier():
+    function = Counting()
+    classifier = piste.from_function(function)
+    first = piste.explain("some words to read", classifier)
+    assert sum(map(len, function.calls)) == first.cost.forwards + 1
+    assert len(function.calls[-1]) == 1
+    second = piste.explain("some more words", classifier)
+    assert sum(map(len, function.calls)) == first.cost.forwards + second.cost.forwards + 1
+
+
+def test_what_fails_when_asked_again_does_not_lose_the_explanation():
+    calls = Counting()
+    piste.explain("some words to read", piste.from_function(calls))
+    last, again = len(calls.calls), Counting()
+
+    def function(texts):
+        answer = again(texts)
+        if len(again.calls) == last:
+            raise ConnectionError("gone")
+        return answer
+
+    (note,) = doubts(function)
+    assert "gone" in note
+
+
+def test_doubts_are_kept_with_the_classifier():
+    classifier = piste.from_function(Counting(lambda texts, call: call))
+    for _ in range(2):
+        assert "differently" in piste.explain("some words", classifier).notes[-1]
+
+
+def test_a_function_of_ids_gets_what_the_tokenizer_makes(wordpiece):
+    seen: list[np.ndarray] = []
+
+    def function(ids):
+        seen.append(ids)
+        return ids.sum(axis=1) / 100
+
+    classifier = piste.from_function(function, ["no", "yes"], tokenizer=wordpiece)
+    text = "the film was good"
+    found = piste.explain(text, classifier, unit="token", target="yes")
+    assert seen[0].tolist() == [wordpiece(text)["input_ids"]]
+    assert all(ids.dtype == np.int64 and ids.ndim == 2 for ids in seen)
+    assert all((ids[:, 0] == 2).all() and (ids[:, -1] == 3).all() for ids in seen)  # the frame
+    assert found.target.score == pytest.approx(seen[0].sum() / 100)
+    assert found.target.labels == ("no", "yes")
+    assert [player.text for player in found.players][:2] == ["the", "film"]
+    removed = piste.explain(text, classifier, "occlusion", unit="token", target="yes")
+    planted = [sum(player.ids) / 100 for player in removed.players]
+    assert removed.scores["removal"] == pytest.approx(planted)
+
+
+def test_a_function_of_ids_may_name_its_tokenizer(wordpiece, tmp_path):
+    wordpiece.save_pretrained(tmp_path)
+    for source in (tmp_path, str(tmp_path)):
+        classifier = piste.from_function(lambda ids: ids.mean(axis=1), tokenizer=source)
+        encoding = classifier.encode("good film " * 80)
+        assert encoding.limit == 64 - 2
+        assert classifier.token_id("mask") == wordpiece.mask_token_id
+        assert "film" in classifier.show(np.array(encoding.ids))
+    with pytest.raises(ModelError, match="cannot tell where"):
+        piste.from_function(len, tokenizer=str.split)
+
+
+def test_a_function_of_ids_gets_pairs_in_one_row(wordpiece):
+    seen: list[np.ndarray] = []
+
+    def function(ids):
+        seen.append(ids)
+        return ids.mean(axis=1)
+
+    classifier = piste.from_function(function, tokenizer=wordpiece)
+    piste.explain("the film", classifier, "occlusion", pair="was good")
+    assert seen[0].tolist() == [wordpiece("the film", "was good")["input_ids"]]

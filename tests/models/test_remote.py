@@ -134,6 +134,7 @@ def test_questions_go_side_by_side(connect, server):
 def test_nothing_is_paid_twice_even_by_another_process(connect, server):
     first = piste.explain("A superb film.", connect(), "occlusion")
     asked = len(server.seen)
+    assert asked == first.cost.forwards  # nor within an explanation
     again = piste.explain("A superb film.", connect(), "occlusion")
     assert len(server.seen) == asked
     assert np.array_equal(first.scores["removal"], again.scores["removal"])

@@ -308,7 +308,8 @@ def test_metrics_do_not_ask_what_methods_have_asked():
     )  # fmt: skip
     spent = found.rows[0]["cost"]["occlusion"]["forwards"]
     curve = 1  # of the deletion curve: one of its two points is a single removal
-    assert len(asked) <= 1 + spent + curve
+    again = 1  # the function is asked for one text twice, to see whether its answers are steady
+    assert len(asked) <= 1 + spent + curve + again
 
 
 def test_what_a_metric_lacks_is_said(demo, data):

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from piste.methods.base import Method
     from piste.models.protocol import Classifier
 
+Question = tuple[tuple[str, ...], str]  # label words, and the prompt that asks for one
+
 
 def explain(
     text: options.Text = None,
@@ -58,10 +60,14 @@ def explain(
         ),
     ] = None,
     labels: Annotated[
-        str | None, typer.Option(metavar="A,B,...", help="With --endpoint: the label words.")
+        str | None,
+        typer.Option(
+            metavar="A,B,...",
+            help="With --prompt: the words that a language model (--model, --endpoint) may answer.",
+        ),
     ] = None,
     prompt: Annotated[
-        Path | None, typer.Option(help="With --endpoint: a file with the question, {text} in it.")
+        Path | None, typer.Option(help="With --labels: a file with the question, {text} in it.")
     ] = None,
     api: Annotated[str, typer.Option(help="With --endpoint: chat or completions.")] = "chat",
 ) -> None:
@@ -79,13 +85,9 @@ def explain(
     check_names(unit, repeats, figure)
     check_long(long)
     console = Console(stderr=True)
-    if endpoint is None:
-        with console.status(escape(f"Loading {model} ...")):
-            classifier: Classifier = piste.load(
-                model, device=device, trust_remote_code=trust_remote_code
-            )
-    else:
-        classifier = _remote(endpoint, labels, prompt, None if model == "demo" else model, api)
+    asked = _question(endpoint, labels, prompt, model)
+    with console.status(escape(f"Loading {model} ...")):
+        classifier = _classifier(model, device, trust_remote_code, endpoint, api, asked)
     with LateBar("Asking the model", console) as bar:
         found = piste.explain(
             wanted,
@@ -106,17 +108,41 @@ def explain(
         show(found)
 
 
-def _remote(
-    url: str, labels: str | None, prompt: Path | None, model: str | None, api: str
+def _classifier(
+    model: str,
+    device: str | None,
+    trust_remote_code: bool,
+    endpoint: str | None,
+    api: str,
+    asked: Question | None,
 ) -> "Classifier":
     import piste
 
-    if labels is None or prompt is None:
-        raise SettingError(
-            "An endpoint needs label words and a prompt.",
-            "Give --labels positive,negative and --prompt FILE.",
-        )
-    return piste.from_endpoint(url, listed(labels), read(None, prompt, ""), model=model, api=api)
+    if asked is None:
+        return piste.load(model, device=device, trust_remote_code=trust_remote_code)
+    if endpoint is None:
+        return piste.from_llm(model, *asked, device=device)
+    named = None if model == "demo" else model
+    return piste.from_endpoint(endpoint, *asked, model=named, api=api)
+
+
+def _question(
+    endpoint: str | None, labels: str | None, prompt: Path | None, model: str
+) -> Question | None:
+    """The label words and the prompt for a language model; None for a classifier."""
+    if labels is not None and prompt is not None:
+        if endpoint is None and model == "demo":
+            raise SettingError(
+                "The embedded model cannot answer a prompt.",
+                "Name a language model with --model, or give --endpoint URL.",
+            )
+        return listed(labels), read(None, prompt, "")
+    if endpoint is None and labels is None and prompt is None:
+        return None
+    raise SettingError(
+        "A language model needs label words and a prompt.",
+        "Give both --labels positive,negative and --prompt FILE.",
+    )
 
 
 def _chosen(method: str, focus: str | None) -> "str | Method":

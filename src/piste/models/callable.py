@@ -9,6 +9,7 @@ import numpy as np
 
 from piste.errors import OutputError, SettingError, choices, few
 from piste.explanation import FloatArray
+from piste.models.checks import first_line
 from piste.models.protocol import Outputs
 from piste.ragged import IntArray
 from piste.text.encoding import BETWEEN, Encoding, Frame
@@ -16,6 +17,7 @@ from piste.text.units import is_character_script, is_word_character, word_spans
 
 Scale = Literal["logits", "probabilities"]
 MARGIN_LABELS = ("negative", "positive")
+ROUNDING = 1e-4  # of an answer: what other batches change in float32
 PAIR = ("", "||")  # no word of a text: words are single characters or letters
 
 
@@ -37,7 +39,7 @@ class Vocabulary:
 class FunctionClassifier:
     """A function from a list of texts to scores. Build it with `from_function`."""
 
-    function: Callable[[list[Any]], Any]
+    function: Callable[[Any], Any]
     labels: tuple[str, ...] | None
     scale: Scale
     name: str
@@ -49,6 +51,10 @@ class FunctionClassifier:
     pieces: Vocabulary = field(default_factory=Vocabulary)
     words: Vocabulary = field(default_factory=Vocabulary)
     remarks: Callable[[], tuple[str, ...]] | None = None  # on the answers so far
+    asks_twice: bool = True  # one sequence, once; in vain where answers are kept
+    kept: tuple[IntArray, FloatArray] | None = None  # a sequence, and the function's own answer
+    batch: int = 0  # how many were asked together with it
+    doubt: str = ""  # what asking it again, alone, has shown
 
     def __repr__(self) -> str:
         return (
@@ -85,8 +91,9 @@ class FunctionClassifier:
         )
 
     def logits(self, ids: IntArray) -> FloatArray:
-        answer = self.function([self._text(row) for row in ids])
-        scores = _as_scores(answer, len(ids), self.scale)
+        answers = _as_numbers(self.function(self._given(ids)), len(ids))
+        self._keep(ids, answers)
+        scores = _as_scores(answers, self.scale)
         if self.labels is None:
             self.labels = _default_labels(scores)
         logits = _two_columns(scores)
@@ -99,11 +106,44 @@ class FunctionClassifier:
         return logits
 
     def notes(self) -> tuple[str, ...]:
-        return () if self.remarks is None else self.remarks()
+        if self.asks_twice and self.kept is not None:
+            self.asks_twice = False
+            self.doubt = self._asked_again(*self.kept)
+        remarks = () if self.remarks is None else self.remarks()
+        return (*remarks, self.doubt) if self.doubt else remarks
+
+    def _keep(self, ids: IntArray, answers: FloatArray) -> None:
+        """Remember one sequence to ask again, if possible one that had company."""
+        if self.asks_twice and self.batch < 2 and len(ids) > self.batch:
+            self.batch, self.kept = len(ids), (ids[:1].copy(), answers[:1].copy())
+
+    def _asked_again(self, ids: IntArray, before: FloatArray) -> str:
+        """What is wrong with a function that answers a sequence otherwise than before; or nothing.
+
+        It costs one question for each classifier, whatever is explained with it.
+        """
+        try:
+            now = _as_numbers(self.function(self._given(ids)), 1)
+        except Exception as error:  # what was found out before stands
+            return f"Asked for the same text again, the function failed: {first_line(error)}."
+        if now.shape != before.shape:
+            return "Asked for the same text again, the function gave another number of outputs."
+        apart = float(np.abs(now - before).max())
+        if apart <= ROUNDING * max(1.0, float(np.abs(before).max())):
+            return ""
+        return (
+            f"The function answers the same text differently (by {apart:.2g}) when it is asked"
+            " again: it is not deterministic, or depends on what else is in the batch. Is it in"
+            " training mode? No explanation can be surer than the answers."
+        )
 
     def show(self, ids: IntArray) -> str:
         text = self._text(ids)
         return text if isinstance(text, str) else f" {PAIR[1]} ".join(text)
+
+    def _given(self, ids: IntArray) -> Any:
+        """What the function is called with, for sequences [n, tokens]."""
+        return [self._text(row) for row in ids]
 
     def _text(self, ids: IntArray) -> str | tuple[str, str]:
         """What the function is given for one sequence: a text, or the two of a pair."""
@@ -115,9 +155,10 @@ class FunctionClassifier:
 
 
 def from_function(
-    fn: Callable[[list[Any]], Any],
+    fn: Callable[[Any], Any],
     labels: Sequence[str] | None = None,
     *,
+    tokenizer: Any = None,
     outputs: Scale = "logits",
     name: str | None = None,
 ) -> FunctionClassifier:
@@ -126,6 +167,9 @@ def from_function(
     A margin is the log-odds of the second of two labels. With `outputs="probabilities"`, `fn`
     gives probabilities (of each class, or of the second of two) and piste takes their logs.
     Where a pair is explained, `fn` is given tuples of two texts.
+
+    tokenizer: a fast tokenizer, its name or its directory; `fn` is then given not texts but their
+    ids, an array [n, tokens] with special tokens and without padding (and without token types).
     """
     if not callable(fn):
         raise SettingError(f"{fn!r} is not a function.", "Pass fn(list of texts) -> scores.")
@@ -134,7 +178,12 @@ def from_function(
     if isinstance(labels, str):
         raise SettingError("labels is one string.", f"Pass a list, such as [{labels!r}, ...].")
     named = None if labels is None else tuple(map(str, labels))
-    return FunctionClassifier(fn, named, outputs, name or str(getattr(fn, "__name__", "function")))
+    called = name or str(getattr(fn, "__name__", "function"))
+    if tokenizer is None:
+        return FunctionClassifier(fn, named, outputs, called)
+    from piste.models.ids_function import IdsFunctionClassifier, reader_for
+
+    return IdsFunctionClassifier(fn, named, outputs, called, reader=reader_for(tokenizer))
 
 
 def _joined(pieces: Sequence[tuple[str, str]]) -> str:
@@ -151,7 +200,8 @@ def _needed_blank(before: str, word: str) -> str:
     return " " if apart else ""
 
 
-def _as_scores(answer: Any, rows: int, scale: Scale) -> FloatArray:
+def _as_numbers(answer: Any, rows: int) -> FloatArray:
+    """What the function returned, as an array with one row a text."""
     if hasattr(answer, "detach"):  # a torch tensor, without importing torch
         answer = answer.detach().cpu()
     try:
@@ -166,7 +216,11 @@ def _as_scores(answer: Any, rows: int, scale: Scale) -> FloatArray:
             f"The function was given {rows} texts and returned shape {scores.shape}.",
             f"Return one row a text: shape ({rows}, classes) or ({rows},).",
         )
-    return _logs(scores) if scale == "probabilities" else _not_probabilities(scores)
+    return scores
+
+
+def _as_scores(answers: FloatArray, scale: Scale) -> FloatArray:
+    return _logs(answers) if scale == "probabilities" else _not_probabilities(answers)
 
 
 def _logs(scores: FloatArray) -> FloatArray:

@@ -23,7 +23,8 @@ import torch
 from piste.errors import ModelError, few
 from piste.explanation import FloatArray
 from piste.files import cache_directory
-from piste.models.huggingface import HuggingFaceClassifier, evaluating, unpadded
+from piste.models.huggingface import HuggingFaceClassifier, unpadded
+from piste.models.pretrained import evaluating
 from piste.models.protocol import Outputs
 from piste.models.tokens import plain, quiet
 from piste.ragged import IntArray

@@ -14,12 +14,24 @@ from typing import Any
 import numpy as np
 import torch
 import transformers
-from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
+from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from piste.errors import ModelError, OutputError, few
 from piste.explanation import FloatArray
 from piste.models import checks, failures
 from piste.models.hooks import unhooked
+from piste.models.pretrained import (
+    array,
+    check_device,
+    evaluating,
+    given_tokenizer,
+    labels_of,
+    limit_of,
+    load_tokenizer,
+    loading_type,
+    outputs_of,
+    read,
+)
 from piste.models.protocol import Outputs
 from piste.models.tokens import Reader, plain, quiet, types_of
 from piste.ragged import IntArray
@@ -44,22 +56,16 @@ class HuggingFaceClassifier:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        names = self.model.config.id2label
-        return tuple(str(names[index]) for index in sorted(names))
+        return labels_of(self.model.config)
 
     @property
     def outputs(self) -> Outputs:
-        config = self.model.config
-        if config.problem_type == "multi_label_classification":
-            return "labels"
-        is_regression = config.num_labels == 1 or config.problem_type == "regression"
-        return "raw" if is_regression else "classes"
+        return outputs_of(self.model.config)
 
     @cached_property
     def limit(self) -> int:
         """The longest sequence the model reads, special tokens included."""
-        stated = int(self.tokenizer.model_max_length)
-        return min(stated, _positions(self.model) or stated)
+        return limit_of(self.model, self.tokenizer)
 
     @cached_property
     def reader(self) -> Reader:
@@ -85,11 +91,11 @@ class HuggingFaceClassifier:
                 f"The model refuses {self.show(ids[0])[:80]!r} and its like: {why}.",
                 "Some models count special tokens: take them out of the text.",
             ) from error
-        return _array(logits)
+        return array(logits)
 
     def embed(self, ids: IntArray) -> FloatArray:
         with torch.inference_mode():
-            return _array(self.model.get_input_embeddings()(self._tensor(plain(ids))))
+            return array(self.model.get_input_embeddings()(self._tensor(plain(ids))))
 
     def gradients(
         self, embeddings: FloatArray, index: int, types: IntArray | None = None
@@ -99,7 +105,7 @@ class HuggingFaceClassifier:
             margins = _margins(answer.logits, index, self.outputs)
             # Rows do not see each other, so the gradient of the sum holds that of each row.
             (found,) = torch.autograd.grad(margins.sum(), given)
-        return _array(margins), _array(found)
+        return array(margins), array(found)
 
     def attentions(self, ids: IntArray) -> tuple[FloatArray, int]:
         embeddings = self.embed(ids)
@@ -108,7 +114,7 @@ class HuggingFaceClassifier:
             _, answer = self._answer(embeddings, types_of(ids), **wanted)
             weights = checks.square(getattr(answer, "attentions", None), ids.shape[1])
             used = _positions_used(answer)
-        return _array(torch.stack(weights)), checks.only_position(used)
+        return array(torch.stack(weights)), checks.only_position(used)
 
     def _tensor(self, numbers: IntArray) -> torch.Tensor:
         return torch.from_numpy(np.ascontiguousarray(numbers)).to(self.model.device)
@@ -143,15 +149,15 @@ def load_huggingface(
     model: Any, tokenizer: Any = None, *, device: str | None = None, trust_remote_code: bool = False
 ) -> HuggingFaceClassifier:
     """The torch classifier behind `piste.load`."""
-    _check_device(device)
+    check_device(device)
     code = {"trust_remote_code": trust_remote_code}  # left unsaid, transformers asks on stdin
     if isinstance(model, str | os.PathLike):
         source = checks.model_source(os.fspath(model))
         loaded, name = _load_model(source, device, code), str(model)
-        tokenizer = _load_tokenizer(source if tokenizer is None else tokenizer, code)
+        tokenizer = load_tokenizer(source if tokenizer is None else tokenizer, code)
     else:
         loaded, name = _given_model(model), model.config.name_or_path or type(model).__name__
-        tokenizer = _given_tokenizer(tokenizer, loaded, code)
+        tokenizer = given_tokenizer(tokenizer, loaded, code)
     if device is not None:
         loaded.to(device)
     checks.check_tokenizer(tokenizer)
@@ -159,35 +165,18 @@ def load_huggingface(
 
 
 def _load_model(source: str, device: str | None, code: dict[str, bool]) -> Any:
-    config = _read(failures.CONFIGURATION, source, partial(AutoConfig.from_pretrained, **code))
-    # Half precision is slow and coarse on a CPU; on an accelerator the checkpoint decides.
-    dtype = torch.float32 if torch.device(device or "cpu").type == "cpu" else "auto"
+    config = read(failures.CONFIGURATION, source, partial(AutoConfig.from_pretrained, **code))
     reader = partial(
         AutoModelForSequenceClassification.from_pretrained,
         config=config,
         output_loading_info=True,
-        dtype=dtype,
+        dtype=loading_type(device),
         weights_only=True,  # a pickle may hold tensors and nothing that runs
         **code,
     )
-    model, report = _read(failures.WEIGHTS, source, reader)
+    model, report = read(failures.WEIGHTS, source, reader)
     checks.check_head(source, config, report)
     return model
-
-
-def _load_tokenizer(source: Any, code: dict[str, bool]) -> Any:
-    if not isinstance(source, str | os.PathLike):
-        return source
-    return _read(failures.TOKENIZER, str(source), partial(AutoTokenizer.from_pretrained, **code))
-
-
-def _read(what: str, source: str, reader: Any) -> Any:
-    """Call a `from_pretrained`, and say in one line what it could not find."""
-    try:
-        with quiet():
-            return reader(source)
-    except Exception as error:  # a damaged file fails in a way of its own in every reader
-        raise failures.loading_error(what, source, error) from error
 
 
 def _given_model(model: Any) -> Any:
@@ -204,48 +193,6 @@ def _given_model(model: Any) -> Any:
             " with piste.from_function(fn).",
         )
     return model
-
-
-def _given_tokenizer(tokenizer: Any, model: Any, code: dict[str, bool]) -> Any:
-    if tokenizer is not None:
-        return _load_tokenizer(tokenizer, code)
-    if not model.config.name_or_path:
-        raise ModelError("A model object needs its tokenizer.", "Pass load(model, tokenizer).")
-    return _load_tokenizer(model.config.name_or_path, code)
-
-
-def _check_device(device: str | None) -> None:
-    """Find out before anything is loaded whether the device is there."""
-    try:
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        raise ModelError(
-            f"Cannot use device {device!r}: {checks.first_line(error)}.",
-            'Give "cpu", or "cuda" or "mps" if you have it.',
-        ) from error
-
-
-def _positions(model: Any) -> int | None:
-    """How many positions the model has, less those that its padding scheme keeps for itself."""
-    positions = getattr(model.config, "max_position_embeddings", None)
-    if not isinstance(positions, int) or positions <= 0:
-        return None
-    for name, module in model.named_modules():
-        if name.endswith("position_embeddings") and isinstance(module, torch.nn.Embedding):
-            return positions - (0 if module.padding_idx is None else module.padding_idx + 1)
-    return positions
-
-
-@contextlib.contextmanager
-def evaluating(model: Any) -> Iterator[None]:
-    """Dropout off while we ask; a model in training comes back in training."""
-    training = [module for module in model.modules() if module.training]
-    model.eval()
-    try:
-        yield
-    finally:
-        for module in training:
-            module.training = True
 
 
 @contextlib.contextmanager
@@ -322,8 +269,4 @@ def _positions_used(answer: Any) -> IntArray | None:
     # Outputs of two classes are often opposites: a plain sum of them could be flat.
     outputs = torch.arange(1, answer.logits.shape[1] + 1, device=answer.logits.device).sqrt()
     (found,) = torch.autograd.grad((answer.logits * outputs).sum(), states, allow_unused=True)
-    return None if found is None else np.unique(np.nonzero(_array(found).any(axis=2))[1])
-
-
-def _array(tensor: torch.Tensor) -> FloatArray:
-    return np.asarray(tensor.detach().cpu().double().numpy(), dtype=np.float64)
+    return None if found is None else np.unique(np.nonzero(array(found).any(axis=2))[1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from piste.errors import ModelError, SettingError, choices
@@ -13,6 +14,7 @@ from piste.models.protocol import Classifier
 if TYPE_CHECKING:
     from piste.models.compiled import CompiledClassifier
     from piste.models.huggingface import HuggingFaceClassifier
+    from piste.models.onnx import OnnxClassifier
 
 BACKENDS = ("auto", "torch", "openvino")
 
@@ -24,8 +26,10 @@ def load(
     device: str | None = None,
     backend: str = "auto",
     trust_remote_code: bool = False,
-) -> HuggingFaceClassifier | CompiledClassifier:
+) -> HuggingFaceClassifier | CompiledClassifier | OnnxClassifier:
     """A Hugging Face text classifier: a hub name, a directory, or a `PreTrainedModel`.
+
+    A directory with a tokenizer and an ONNX file, but no torch weights, runs in OpenVINO.
 
     Without an argument it is the small sentiment model that ships with piste. A model object
     without a known origin needs its `tokenizer` (an object, a name or a directory).
@@ -38,12 +42,35 @@ def load(
     """
     if backend not in BACKENDS:
         raise choices("backend", backend, BACKENDS)
+    exported = _exported(model, tokenizer, device, backend)
+    if exported is not None:
+        return exported
     from piste.models.huggingface import load_huggingface
 
     classifier = load_huggingface(
         model, tokenizer, device=device, trust_remote_code=trust_remote_code
     )
     return classifier if backend == "torch" else _compiled(classifier, insist=backend != "auto")
+
+
+def _exported(
+    model: Any, tokenizer: Any, device: str | None, backend: str
+) -> OnnxClassifier | None:
+    """The ONNX model of a directory without torch weights; None for every other model."""
+    if not isinstance(model, str | os.PathLike) or model == "demo":
+        return None
+    from piste.models.onnx import load_onnx, onnx_file
+
+    folder = Path(model).expanduser()
+    file = onnx_file(folder) if folder.is_dir() else None
+    if file is None:
+        return None
+    if backend == "torch" or device not in (None, "cpu"):
+        raise ModelError(
+            f"{model} holds an ONNX model, which runs in OpenVINO on the CPU only.",
+            "Leave backend and device out, or give a directory with torch weights.",
+        )
+    return load_onnx(file, folder, tokenizer, os.fspath(model))
 
 
 def as_classifier(given: Classifier | str | None) -> Classifier:

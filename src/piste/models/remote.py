@@ -113,7 +113,13 @@ def from_endpoint(
     ask = RemoteLabels(endpoint, kept)
     name = model or _shown(url)
     return FunctionClassifier(
-        ask, tuple(labels), "logits", name, backend=f"{api} endpoint", remarks=ask.notes
+        ask,
+        tuple(labels),
+        "logits",
+        name,
+        backend=f"{api} endpoint",
+        remarks=ask.notes,
+        asks_twice=False,  # the second answer would come from the cache
     )
 
 

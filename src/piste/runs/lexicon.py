@@ -41,6 +41,7 @@ LENGTH = 3  # of the short sequences
 EXAMPLES = 80  # texts that are kept to learn the scale of long sequences from
 HELD = 5  # every fifth of them is not fitted: it says how far off the lexicon is on texts
 KNOTS = (3, 12, 40, 120)  # words: where the level and the scale by length are told
+TURNS = 3  # of fitting the scores, then the scale by length
 CHUNK = 4096  # rows asked before their answers are written
 Watch = Callable[[int, int], None]  # rows answered, rows in all
 
@@ -272,12 +273,13 @@ def _fit(
     outputs = margins.shape[1]
     lengths = LengthScale(knots, np.zeros((len(knots), outputs)), np.ones(len(knots)))
     model: SlalomModel | None = None
-    for _ in range(3):
+    for _ in range(TURNS - 1):
         scores, weights = lengths.undo(sizes, margins)
-        model, _, errors = fit_large(counts, scores, frame=frame, weights=weights, start=model)
+        model, _, _ = fit_large(counts, scores, frame=frame, weights=weights, start=model, draws=0)
         lengths = lengths.refitted(sizes, model.predict(counts), margins)
-    assert model is not None
-    return model, errors, lengths
+    scores, weights = lengths.undo(sizes, margins)
+    model, _, errors = fit_large(counts, scores, frame=frame, weights=weights, start=model)
+    return model, errors, lengths.refitted(sizes, model.predict(counts), margins)
 
 
 def _misses(

@@ -32,20 +32,8 @@ class Store:
     @classmethod
     def open(cls, folder: Path, settings: Mapping[str, Any]) -> Store:
         """Make the folder, or go on in it where its settings are the same."""
-        path = folder / SETTINGS
-        plain = json.loads(json.dumps(settings))
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
-            if not isinstance(before, dict | None):
-                raise ValueError(f"{SETTINGS} holds no settings")
-        except (OSError, ValueError, RecursionError) as error:
-            raise FileError(f"Cannot use {folder}: {error}.", "Choose another folder.") from error
         store = cls(folder)
-        if before is None or not store.rows():  # nothing was made with the settings before
-            write_atomic(path, json.dumps(plain, indent=1) + "\n")
-        else:
-            _check_same(before, plain, folder)
+        settle(folder, SETTINGS, settings, begun=bool(store.rows()))
         return store
 
     def rows(self) -> list[Row]:
@@ -95,6 +83,26 @@ def _check_same(before: Mapping[str, Any], now: Mapping[str, Any], folder: Path)
                 f" {_short(now.get(name))}.",
                 "Give another folder, or the same settings as before.",
             )
+
+
+def settle(folder: Path, name: str, settings: Mapping[str, Any], *, begun: bool) -> None:
+    """Make the folder and write its settings; where something was made with others, refuse.
+
+    What the file holds beyond these settings is not compared.
+    """
+    path = folder / name
+    plain = json.loads(json.dumps(settings))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+        if not isinstance(before, dict | None):
+            raise ValueError(f"{name} holds no settings")
+    except (OSError, ValueError, RecursionError) as error:
+        raise FileError(f"Cannot use {folder}: {error}.", "Choose another folder.") from error
+    if before is None or not begun:
+        write_atomic(path, json.dumps(plain, indent=1) + "\n")
+    else:
+        _check_same({name: before.get(name) for name in plain}, plain, folder)
 
 
 def same_settings(one: Any, other: Any) -> bool:

@@ -16,13 +16,14 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from piste.explanation import FitReport, FloatArray
 from piste.surrogates.gauss_newton import FIRST_NOISE, LEAST_NOISE, LONGEST_STEP
-from piste.surrogates.posterior import LEAST_FREE, spread
+from piste.surrogates.posterior import spread
 from piste.surrogates.prior import Prior
 from piste.surrogates.slalom import FramePlayer, SlalomModel
 
 DRAWS = 24  # the error of an error is then about 14 %
 STEPS, EXACT = 60, 1e-2  # of the conjugate gradients: an inexact step is corrected by the next
 ROUNDS = 4  # of noise estimates, at most
+LEAST_FREE = 0.3  # of an answer: leverage judged by the diagonal alone is an upper bound
 LOOSE = 1e-3  # of the importances' pull: their mean is fixed only as far as it must be
 
 
@@ -44,10 +45,12 @@ def fit_large(
     iterations: int = 40,
     tolerance: float = 1e-4,
     seed: int = 0,
+    draws: int = DRAWS,
 ) -> tuple[SlalomModel, FitReport, Errors]:
     """Fit counts [rows, players] to margins [rows, outputs]; the frame's importance is 0.
 
     weights [rows] multiply the residuals; start: a model of the same players to go on from.
+    draws: for the errors; without any they are 0.
     """
     mean, scale = margins.mean(axis=0), float((margins - margins.mean(axis=0)).std())
     scale = scale if scale > 1e-12 else 1.0
@@ -60,7 +63,7 @@ def fit_large(
             break
     loss = float(np.mean(state.residual**2)) * scale**2
     model = problem.model(state).affine(scale, mean)
-    errors = problem.errors(state, noise, np.random.default_rng(seed))
+    errors = problem.errors(state, noise, np.random.default_rng(seed), draws)
     return (
         model,
         FitReport(converged, used, loss),
@@ -153,17 +156,17 @@ class _Problem:
         spare = max(self.margins.size - freedom, 0.1 * self.margins.size)
         return max(LEAST_NOISE, float(np.sum(state.residual**2)) / spare)
 
-    def errors(self, state: _State, noise: float, rng: np.random.Generator) -> Errors:
+    def errors(self, state: _State, noise: float, rng: np.random.Generator, count: int) -> Errors:
         deviations = np.abs(state.residual) / np.maximum(
             1 - self._leverage(state, noise), LEAST_FREE
         )
-        draws = []
-        for _ in range(DRAWS):
+        draws = [np.zeros(state.theta.size)]
+        for _ in range(count):
             shaken = deviations * rng.normal(size=deviations.shape)
             wobble = np.sqrt(noise * self._prior_diagonal()) * rng.normal(size=state.theta.size)
             pulled = self._pulled(state, shaken) + np.sqrt(noise) * wobble
             draws.append(self._solve(state, noise, pulled, 0.0))
-        moves = spread(np.array(draws))
+        moves = spread(np.array(draws[1:] or draws))
         size = self.counts.shape[1]
         values = moves[: size * self.outputs].reshape(self.outputs, size).T
         return Errors(values[: self.players], moves[size * self.outputs :])

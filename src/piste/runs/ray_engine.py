@@ -1,0 +1,88 @@
+"""Shards explained on a Ray cluster: Ray Data streams them to actors that hold one model each.
+
+The texts are read in order by one task, a block a shard; Ray holds the stream back where the
+actors are slower. A shard whose actor dies is given to another.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from piste.data import Example
+from piste.errors import SettingError
+from piste.lexicon import Lexicon
+from piste.models.protocol import Classifier
+from piste.runs.run import Job, Numbered, explained
+from piste.runs.shards import Shard
+
+RETRIES = 10  # of a shard whose worker died
+Block = dict[str, Any]
+
+
+def on_ray(
+    missing: Iterator[Numbered],
+    job: Job,
+    classifier: Classifier,
+    known: Lexicon | None,
+    workers: int,
+) -> Iterator[tuple[int, Shard]]:
+    """The shards, as they are done. Uses the cluster it is connected to, or a local one."""
+    ray, data = _library()
+    if not ray.is_initialized():
+        ray.init(log_to_driver=False, include_dashboard=False)
+    data.DataContext.get_current().enable_progress_bars = False
+    gpus = 1 if (job.device or "").startswith("cuda") else 0
+    stream = data.from_items([_packed(one) for one in missing], override_num_blocks=None)
+    made = stream.map_batches(
+        Worker,
+        fn_constructor_args=(job,),
+        batch_size=1,
+        num_cpus=1,
+        num_gpus=gpus,
+        compute=data.ActorPoolStrategy(size=workers),
+        max_restarts=-1,
+        max_task_retries=RETRIES,
+    )
+    for row in made.iter_rows():
+        yield int(row["number"]), Shard(json.loads(row["texts"]), json.loads(row["players"]))
+
+
+class Worker:
+    """An actor: loads the model once, and explains the shards it is given."""
+
+    def __init__(self, job: Job) -> None:
+        self.job, self.classifier = job, job.classifier()
+        self.known = None if job.lexicon is None else Lexicon.load(job.lexicon)
+
+    def __call__(self, block: Block) -> Block:
+        made = []
+        for number, texts in zip(block["number"], block["texts"], strict=True):
+            examples = [(index, Example(**_tupled(one))) for index, one in json.loads(texts)]
+            shard = explained(examples, self.job, self.classifier, self.known)
+            made.append((int(number), json.dumps(shard.texts), json.dumps(shard.players)))
+        names = ("number", "texts", "players")
+        return {
+            name: list(cells) for name, cells in zip(names, zip(*made, strict=True), strict=True)
+        }
+
+
+def _packed(numbered: Numbered) -> Block:
+    number, texts = numbered
+    return {"number": number, "texts": json.dumps([(index, asdict(one)) for index, one in texts])}
+
+
+def _tupled(one: dict[str, Any]) -> dict[str, Any]:
+    maps = tuple(tuple(marks) for marks in one["maps"])
+    return one | {"words": tuple(one["words"]), "maps": maps}
+
+
+def _library() -> tuple[Any, Any]:
+    try:
+        import ray
+        import ray.data
+    except ImportError as error:
+        raise SettingError("This engine is Ray.", "pip install 'piste[ray]'.") from error
+    return ray, ray.data
