@@ -1,6 +1,9 @@
 """Who may ask, and what browsers are told to refuse."""
 
+import asyncio
+
 import pytest
+from starlette.exceptions import HTTPException
 
 from piste.errors import SettingError
 from piste.web import security
@@ -100,6 +103,17 @@ def test_huge_bodies_are_refused_announced_or_not(api, monkeypatch):
 )
 def test_no_way_out_of_the_static_folder(api, path):
     assert api.get(path).status_code == 404
+
+
+def test_a_body_that_dribbles_in_is_given_up(monkeypatch):
+    async def never() -> dict[str, object]:
+        await asyncio.sleep(60)
+        return {}
+
+    monkeypatch.setattr(security, "SLOWEST", 0.05)
+    with pytest.raises(HTTPException) as refused:
+        asyncio.run(security._limited(never)())
+    assert refused.value.status_code == 408
 
 
 def test_this_machine_needs_no_token_and_others_do():

@@ -28,7 +28,7 @@ from piste.web.settings import Settings
 STATIC = Path(__file__).parent / "static"
 KINDS = {"html": "text/html; charset=utf-8", "json": "application/json", "png": "image/png"}
 FAILURES: dict[int | str, dict[str, Any]] = {
-    code: {"model": Failure} for code in (400, 401, 403, 413, 421, 422, 499, 500, 503, 504)
+    code: {"model": Failure} for code in (400, 401, 403, 408, 413, 421, 422, 500, 503, 504)
 }
 
 

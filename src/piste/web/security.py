@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import json
 import socket
@@ -20,6 +21,7 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 MOST_BYTES = 12 * MOST_CHARACTERS + 65_536  # JSON may write a character as two \uXXXX
+SLOWEST = 30.0  # seconds that a part of a body may take to arrive
 # The page itself holds nothing: its script asks the API, with the token.
 OPEN = ("/", "/favicon.ico")
 OPEN_BELOW = "/static/"
@@ -112,18 +114,26 @@ def _with_headers(send: Send) -> Send:
 
 
 def _limited(receive: Receive) -> Receive:
-    """The body, as long as it is not huge: its length need not be announced."""
-    seen = 0
+    """The body, as long as it is neither huge nor slow: its length need not be announced."""
+    seen, complete = 0, False
 
     async def receiver() -> Message:
-        nonlocal seen
-        message = await receive()
+        nonlocal seen, complete
+        message = await _timely(receive, None if complete else SLOWEST)
         seen += len(message.get("body", b""))
+        complete = not message.get("more_body", False)
         if seen > MOST_BYTES:
             raise HTTPException(413, "The request is too large.")
         return message
 
     return receiver
+
+
+async def _timely(receive: Receive, seconds: float | None) -> Message:
+    try:
+        return await asyncio.wait_for(receive(), seconds)
+    except TimeoutError:
+        raise HTTPException(408, "The request did not arrive in time.") from None
 
 
 async def _refuse(send: Send, status: int, cause: str, remedy: str) -> None:

@@ -42,7 +42,7 @@ def serve(
         listening.listen(CONNECTIONS)  # who reads the address may come before uvicorn is ready
         say(f"Serving {', '.join(models)} at {address(settings)}")
         if not settings.is_local:
-            say("Others can reach this server; what they send is not encrypted.")
+            say("Others reach it by this machine's address; what they send is not encrypted.")
         say("Ctrl-C stops it.")
         with suppress(KeyboardInterrupt):  # uvicorn passes the signal on once it has cleaned up
             _uvicorn(server).run(sockets=[listening])
@@ -83,7 +83,10 @@ def address(settings: Settings) -> str:
     """The page's address, with the token where one is needed."""
     numeric = as_address(settings.host)
     host = settings.host.strip("[]")
-    host = f"[{host}]" if numeric is not None and numeric.version == 6 else host
+    if numeric is not None and numeric.is_unspecified:  # all addresses: this one opens here
+        host = "127.0.0.1"
+    elif numeric is not None and numeric.version == 6:
+        host = f"[{host}]"
     query = "" if settings.token is None else f"?token={settings.token}"
     return f"http://{host}:{settings.port}/{query}"
 
