@@ -149,7 +149,7 @@ def test_methods_are_compared_and_the_curve_is_drawn(tab: Opened, server: Runnin
     page.locator("#rows article").nth(1).locator(".w", has_text="superb").hover()
     assert len(tab.lit(".w")) == 8  # in the text, and in all seven rows
     page.locator("#deletion").click()
-    expect(page.locator("#curve .ours")).to_be_attached()
+    expect(page.locator("#curve .wide .ours")).to_be_attached()
     expect(page.locator("#curve-said")).to_contain_text("five random orders")
     assert tab.complaints == []
 

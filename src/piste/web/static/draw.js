@@ -133,8 +133,8 @@ export function row({ name: method, spent, parts, measured }, likeness) {
 }
 
 // How the answer falls while words go: ours as a line, random orders as a dashed one.
-export function curve(found) {
-  const [width, height, frame] = [560, 250, [46, 12, 548, 206]];
+export function curve(found, kind, width) {
+  const [height, frame] = [250, [46, 12, width - 16, 206]];
   const [left, top, right, bottom] = frame;
   const all = [...found.by_score, ...found.at_random];
   const sure = found.scale === "probability";
@@ -149,7 +149,7 @@ export function curve(found) {
   });
   return svg(
     "svg",
-    { class: "chart", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-labelledby": "curve-said" },
+    { class: `chart ${kind}`, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-labelledby": "curve-said" },
     ...grid(across, up, frame),
     svg("text", { class: "axis", x: right, y: bottom + 33, "text-anchor": "end" }, "words removed →"),
     svg("path", { class: "chance", d: path(found.at_random) }),

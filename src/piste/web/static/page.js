@@ -44,7 +44,7 @@ function fill(wanted = {}) {
   options($("model"), about.models.map(({ name }) => [name, name]), wanted.model ?? $("model").value);
   const { methods, labels } = model();
   options($("method"), Object.keys(methods).map((name) => [name, name]), wanted.method ?? $("method").value);
-  const ranks = [["predicted", "the predicted one"], ["runner-up", "the runner-up"]];
+  const ranks = [["predicted", "predicted"], ["runner-up", "runner-up"]];
   options($("target"), [...ranks, ...labels.map((label) => [label, label])], wanted.target ?? $("target").value);
   const units = ["word", ...about.units.filter((unit) => unit !== "word")];
   options($("unit"), units.map((unit) => [unit, unit]), wanted.unit ?? $("unit").value);
@@ -224,7 +224,7 @@ const compareAll = (signal) => stream("/api/compare/stream", { ...asked, measure
   });
 
 const deletion = (signal) => json("/api/deletion", asked, signal).then((found) => {
-  $("curve-chart").replaceChildren(curve(found));
+  $("curve-chart").replaceChildren(curve(found, "wide", 560), curve(found, "narrow", 330));
   const told = (score) => (found.scale === "probability" ? percent(score) : link.signed(score));
   const fifth = found.removed.findIndex((share) => share >= 0.2);
   const at = fifth < 0 ? found.removed.length - 1 : fifth;
