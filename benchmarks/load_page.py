@@ -88,7 +88,7 @@ def start() -> tuple["subprocess.Popen[str]", str]:
     raise SystemExit("The server did not start.")
 
 
-def report(log: Log, before: float, after: float, seconds: float) -> None:
+def report(log: Log, megabytes: list[float], seconds: float) -> None:
     for kind, times in sorted(log.times.items()):
         ordered = sorted(times)
         p50, p95 = (ordered[int(share * (len(ordered) - 1))] for share in (0.5, 0.95))
@@ -97,7 +97,8 @@ def report(log: Log, before: float, after: float, seconds: float) -> None:
         )
         print(f" p50 {p50:.2f} s, p95 {p95:.2f} s")
     print(f"turned away with 503: {log.busy:,}; errors: {dict(log.errors) or 'none'}")
-    print(f"memory of the server: {before:.0f} MB before, {after:.0f} MB after")
+    before, halfway, after = megabytes
+    print(f"memory of the server: {before:.0f} MB before, {halfway:.0f} halfway, {after:.0f} after")
 
 
 def main() -> None:
@@ -109,7 +110,7 @@ def main() -> None:
     try:
         with httpx.Client(base_url=url, timeout=120) as client:
             client.post("/api/explain", json={"text": "A warm-up for a fair first figure."})
-        before, log = memory(process.pid), Log()
+        megabytes, log = [memory(process.pid)], Log()
         end = time.monotonic() + given.seconds
         clients = [
             threading.Thread(target=visit, args=(url, seed, log, end))
@@ -117,9 +118,11 @@ def main() -> None:
         ]
         for client_thread in clients:
             client_thread.start()
+        time.sleep(given.seconds / 2)
+        megabytes.append(memory(process.pid))
         for client_thread in clients:
             client_thread.join()
-        report(log, before, memory(process.pid), given.seconds)
+        report(log, [*megabytes, memory(process.pid)], given.seconds)
     finally:
         process.send_signal(signal.SIGINT)
         print(f"exit code {process.wait(30)}")
