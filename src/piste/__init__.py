@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from piste.models.remote import from_endpoint as from_endpoint
     from piste.runs.evaluate import evaluate as evaluate
     from piste.runs.lexicon import build_lexicon as build_lexicon
+    from piste.runs.run import run as run
 
 __version__ = "0.1.0"
 
@@ -40,6 +41,7 @@ _HOMES = {
     "explain": "piste.explain",
     "compare": "piste.compare",
     "evaluate": "piste.runs.evaluate",
+    "run": "piste.runs.run",
     "build_lexicon": "piste.runs.lexicon",
     "Lexicon": "piste.lexicon",
     "Columns": "piste.data",

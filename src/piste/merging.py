@@ -154,12 +154,18 @@ def _weights_note(weights: Sequence[float]) -> str:
 
 
 def _notes(parts: Sequence[Explanation]) -> list[str]:
-    """What the windows have to say, each thing once."""
-    said: dict[str, list[int]] = {}
+    """What the windows have to say, each kind of thing once."""
+    said: dict[str, list[tuple[int, str]]] = {}
     for window, part in enumerate(parts, start=1):
         for note in part.notes:
-            said.setdefault(note, []).append(window)
-    return [
-        note if len(windows) == len(parts) else f"Window {', '.join(map(str, windows))}: {note}"
-        for note, windows in said.items()
-    ]
+            said.setdefault(" ".join(note.split()[:3]), []).append((window, note))
+    return [_told(found, len(parts)) for found in said.values()]
+
+
+def _told(found: Sequence[tuple[int, str]], windows: int) -> str:
+    """One note, and in how many windows there is the like."""
+    window, note = found[0]
+    if len({text for _, text in found}) == 1 and len(found) == windows:
+        return note
+    others = f", and the like in {len(found) - 1} other windows" if len(found) > 1 else ""
+    return f"In window {window}{others}: {note}"

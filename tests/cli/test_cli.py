@@ -122,7 +122,7 @@ def test_methods_lists_the_table():
 def test_help_and_version():
     assert "explain" in run("--help").stdout.decode()
     shown = " ".join(run("explain", "--help").stdout.decode().split())
-    assert "without it, the predicted one" in shown
+    assert "predicted (as without it)" in shown
     assert run("--version").stdout.decode().strip() == f"piste {piste.__version__}"
 
 

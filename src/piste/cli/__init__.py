@@ -7,7 +7,19 @@ from typing import Annotated
 
 import typer
 
-from piste.cli import compare, evaluate, explain, methods, metrics, reproduce, serve, theory
+from piste.cli import (
+    compare,
+    evaluate,
+    explain,
+    lexicon,
+    methods,
+    metrics,
+    reproduce,
+    run,
+    serve,
+    summary,
+    theory,
+)
 from piste.errors import PisteError
 
 INTERRUPTED = 130  # what shells say of Ctrl-C
@@ -23,6 +35,9 @@ app.command("explain")(explain.explain)
 app.command("compare")(compare.compare)
 app.command("evaluate")(evaluate.evaluate)
 app.command("serve")(serve.serve)
+app.command("run")(run.run)
+app.command("summary")(summary.summary)
+app.add_typer(lexicon.lexicon, name="lexicon")
 app.command("methods")(methods.methods)
 app.command("metrics")(metrics.metrics)
 app.command("theory")(theory.theory)

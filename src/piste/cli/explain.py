@@ -8,7 +8,6 @@ import typer
 from piste.cli import options
 from piste.cli.common import check_names, check_paths, listed, read, write
 from piste.errors import SettingError, choices
-from piste.text.cutting import check_long
 
 if TYPE_CHECKING:
     from piste.methods.base import Method
@@ -36,6 +35,13 @@ def explain(
     long: Annotated[
         str, typer.Option(help="Longer than the model reads: truncate, or windows.")
     ] = "truncate",
+    lexicon: Annotated[
+        Path | None, typer.Option(help="Words fitted before, by `piste lexicon build`.")
+    ] = None,
+    refine: Annotated[
+        int | None,
+        typer.Option(help="With --lexicon: sequences of this text to ask on top; 0: none."),
+    ] = None,
     seed: options.Seed = 0,
     budget: Annotated[
         int | None,
@@ -78,6 +84,7 @@ def explain(
     import piste
     from piste.cli.progress import LateBar
     from piste.render.terminal import show
+    from piste.text.cutting import check_long
 
     wanted = read(text, file, "explain")
     check_paths(json, html, figure)
@@ -98,6 +105,8 @@ def explain(
             unit=unit,
             repeats=repeats,
             long=long,
+            lexicon=lexicon,
+            refine=refine,
             seed=seed,
             budget=budget,
             tolerance=tolerance,

@@ -6,6 +6,7 @@ from itertools import count
 from typing import Any, Literal
 
 import numpy as np
+from scipy.special import logit
 
 from piste.errors import OutputError, SettingError, choices, few
 from piste.explanation import FloatArray
@@ -15,7 +16,14 @@ from piste.ragged import IntArray
 from piste.text.encoding import BETWEEN, Encoding, Frame
 from piste.text.units import is_character_script, is_word_character, word_spans
 
-Scale = Literal["logits", "probabilities"]
+Scale = Literal["logits", "probabilities", "label-logits", "label-probabilities", "raw"]
+MEANT: dict[str, Outputs] = {
+    "logits": "classes",
+    "probabilities": "classes",
+    "label-logits": "labels",  # of labels that do not exclude each other
+    "label-probabilities": "labels",
+    "raw": "raw",
+}
 MARGIN_LABELS = ("negative", "positive")
 ROUNDING = 1e-4  # of an answer: what other batches change in float32
 PAIR = ("", "||")  # no word of a text: words are single characters or letters
@@ -43,7 +51,6 @@ class FunctionClassifier:
     labels: tuple[str, ...] | None
     scale: Scale
     name: str
-    outputs: Outputs = "classes"
     backend: str = "function"
     width: int = 0  # outputs a text; 0 until the first answer
     # A piece is a word with the blanks before it, so that the whole text is sent as written
@@ -55,6 +62,10 @@ class FunctionClassifier:
     kept: tuple[IntArray, FloatArray] | None = None  # a sequence, and the function's own answer
     batch: int = 0  # how many were asked together with it
     doubt: str = ""  # what asking it again, alone, has shown
+
+    @property
+    def outputs(self) -> Outputs:
+        return MEANT[self.scale]
 
     def __repr__(self) -> str:
         return (
@@ -95,8 +106,8 @@ class FunctionClassifier:
         self._keep(ids, answers)
         scores = _as_scores(answers, self.scale)
         if self.labels is None:
-            self.labels = _default_labels(scores)
-        logits = _two_columns(scores)
+            self.labels = _default_labels(scores, self.outputs)
+        logits = _two_columns(scores) if self.outputs == "classes" else scores
         self.width = self.width or logits.shape[1]
         if logits.shape[1] != self.width:
             raise OutputError(
@@ -165,7 +176,9 @@ def from_function(
     """A classifier from `fn`: a list of texts -> logits [n, classes], or margins [n].
 
     A margin is the log-odds of the second of two labels. With `outputs="probabilities"`, `fn`
-    gives probabilities (of each class, or of the second of two) and piste takes their logs.
+    gives probabilities (of each class, or of the second of two) and piste takes their logs; with
+    "label-logits" or "label-probabilities" its columns are labels that do not exclude each other,
+    and "raw" are numbers of any meaning (a regression), explained as they are.
     Where a pair is explained, `fn` is given tuples of two texts.
 
     tokenizer: a fast tokenizer, its name or its directory; `fn` is then given not texts but their
@@ -173,8 +186,8 @@ def from_function(
     """
     if not callable(fn):
         raise SettingError(f"{fn!r} is not a function.", "Pass fn(list of texts) -> scores.")
-    if outputs not in ("logits", "probabilities"):
-        raise choices("kind of output", outputs, ("logits", "probabilities"))
+    if outputs not in MEANT:
+        raise choices("kind of output", outputs, tuple(MEANT))
     if isinstance(labels, str):
         raise SettingError("labels is one string.", f"Pass a list, such as [{labels!r}, ...].")
     named = None if labels is None else tuple(map(str, labels))
@@ -220,17 +233,27 @@ def _as_numbers(answer: Any, rows: int) -> FloatArray:
 
 
 def _as_scores(answers: FloatArray, scale: Scale) -> FloatArray:
+    """What the function answered as numbers to explain [n, outputs] (or [n] margins)."""
+    if scale in ("raw", "label-logits"):
+        return answers.reshape(len(answers), -1)
+    if scale == "label-probabilities":
+        each = _checked(answers).reshape(len(answers), -1)
+        return np.asarray(logit(np.clip(each, 1e-9, 1 - 1e-9)))
     return _logs(answers) if scale == "probabilities" else _not_probabilities(answers)
 
 
 def _logs(scores: FloatArray) -> FloatArray:
     """Log-probabilities, kept off zero: a classifier that says 0 or 1 still has finite odds."""
-    if (scores < 0).any() or (scores > 1).any():  # NaN is neither: the query tells of it
-        raise OutputError("The function's probabilities leave 0..1.", 'Use outputs="logits".')
-    if scores.ndim == 1 or scores.shape[1] == 1:
+    if _checked(scores).ndim == 1 or scores.shape[1] == 1:
         positive = scores.reshape(-1)
         scores = np.stack([1 - positive, positive], axis=1)
     return np.asarray(np.log(np.clip(scores, 1e-9, None)))
+
+
+def _checked(scores: FloatArray) -> FloatArray:
+    if (scores < 0).any() or (scores > 1).any():  # NaN is neither: the query tells of it
+        raise OutputError("The function's probabilities leave 0..1.", 'Use outputs="logits".')
+    return scores
 
 
 def _not_probabilities(scores: FloatArray) -> FloatArray:
@@ -244,10 +267,11 @@ def _not_probabilities(scores: FloatArray) -> FloatArray:
     return scores
 
 
-def _default_labels(scores: FloatArray) -> tuple[str, ...]:
+def _default_labels(scores: FloatArray, outputs: Outputs) -> tuple[str, ...]:
     if scores.ndim == 1 or scores.shape[1] == 1:
-        return MARGIN_LABELS
-    return tuple(f"class {index}" for index in range(scores.shape[1]))
+        return MARGIN_LABELS if outputs == "classes" else ("score",)
+    word = {"classes": "class", "labels": "label", "raw": "output"}[outputs]
+    return tuple(f"{word} {index}" for index in range(scores.shape[1]))
 
 
 def _two_columns(scores: FloatArray) -> FloatArray:

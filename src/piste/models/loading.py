@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from piste.errors import ModelError, SettingError, choices
-from piste.models.callable import from_function
+from piste.models.callable import Scale, from_function
 from piste.models.protocol import Classifier
 
 if TYPE_CHECKING:
@@ -79,10 +79,10 @@ def as_classifier(given: Classifier | str | None) -> Classifier:
         return load(given or "demo")
     if hasattr(given, "encode") and hasattr(given, "logits"):
         return given
-    if hasattr(given, "predict_proba") or hasattr(given, "decision_function"):
-        return _from_estimator(given)
     if hasattr(given, "model") and hasattr(given, "tokenizer"):  # a transformers pipeline
         return load(given.model, given.tokenizer)
+    if any(hasattr(given, name) for name in ("predict_proba", "decision_function", "predict")):
+        return _from_estimator(given)
     raise SettingError(
         f"A {type(given).__name__} is not a classifier that piste can ask.",
         "Use piste.load(model, tokenizer) for a transformers model, piste.from_function(fn) for a"
@@ -96,9 +96,25 @@ def _from_estimator(estimator: Any) -> Classifier:
     classes = getattr(estimator, "classes_", None)
     labels = None if classes is None else [str(name) for name in classes]
     name = type(estimator).__name__
+    several = bool(getattr(_last(estimator), "multilabel_", False))  # they exclude each other not
     if hasattr(estimator, "decision_function"):
-        return from_function(estimator.decision_function, labels, name=name)
-    return from_function(estimator.predict_proba, labels, outputs="probabilities", name=name)
+        kind: Scale = "label-logits" if several else "logits"
+        return from_function(estimator.decision_function, labels, outputs=kind, name=name)
+    if hasattr(estimator, "predict_proba"):
+        kind = "label-probabilities" if several else "probabilities"
+        return from_function(estimator.predict_proba, labels, outputs=kind, name=name)
+    if labels is not None:
+        raise SettingError(
+            f"A {name} tells classes, and neither probabilities nor scores.",
+            "Use one with predict_proba or decision_function.",
+        )
+    return from_function(estimator.predict, outputs="raw", name=name)  # a regression
+
+
+def _last(estimator: Any) -> Any:
+    """The estimator at the end of a pipeline."""
+    steps = getattr(estimator, "steps", None)
+    return steps[-1][1] if steps else estimator
 
 
 def _compiled(

@@ -249,6 +249,7 @@ def _open(
         "columns": asdict(columns),
         "model": classifier.name,
         "answer": answer_to_the_probe(classifier),
+        "labels": list(classifier.labels or ()),
         "method": job.method if isinstance(job.method, str) else type(job.method).__name__,
         "settings": method,
         "unit": job.unit,

@@ -1,0 +1,62 @@
+"""`piste lexicon`: one SLALOM over the words of a corpus."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from piste.cli import options
+
+lexicon = typer.Typer(help="Fit words once for a whole corpus.", no_args_is_help=True)
+
+
+@lexicon.command()
+def build(
+    data: Annotated[
+        str,
+        typer.Argument(help="JSON lines, CSV, Parquet, a folder of them, or a hub data set."),
+    ],
+    out: Annotated[Path, typer.Option(help="The file to write: .json or .json.gz.")],
+    model: options.Model = "demo",
+    limit: Annotated[int | None, typer.Option(help="Only so many texts, from the first.")] = None,
+    text_column: Annotated[str, typer.Option(help="The column that holds the text.")] = "text",
+    split: Annotated[str, typer.Option(help="Which part of a named data set.")] = "train",
+    unit: options.Unit = "word",
+    effort: Annotated[
+        float, typer.Option(help="How much to ask about each word, as a multiple of the usual.")
+    ] = 1.0,
+    whole_vocabulary: Annotated[
+        bool, typer.Option("--whole-vocabulary", help="Every token of the model's tokenizer too.")
+    ] = False,
+    seed: options.Seed = 0,
+    device: options.Device = None,
+) -> None:
+    """Fit one SLALOM over the words of a corpus; a build that was stopped goes on."""
+    from rich.console import Console
+    from rich.markup import escape
+
+    import piste
+    from piste.cli.progress import LateBar
+    from piste.data import Columns, read_examples
+
+    console = Console(stderr=True)
+    with console.status(escape(f"Loading {model} ...")):
+        classifier = piste.load(model, device=device)
+    examples = read_examples(data, Columns(text_column), limit=limit, split=split)
+    with LateBar("Asking the model", console) as bar:
+        found = piste.build_lexicon(
+            (example.text for example in examples if example.problem is None),
+            classifier,
+            out=out,
+            unit=unit,
+            effort=effort,
+            whole_vocabulary=whole_vocabulary,
+            seed=seed,
+            watch=bar,
+        )
+    facts = found.facts
+    typer.echo(
+        f"{len(found):,} {unit}s of {facts['texts']:,} texts, from {facts['sequences']:,} sequences"
+        f" ({facts['tokens']:,} tokens)."
+    )
+    typer.echo(f"Wrote {out}. Use it: piste explain TEXT --lexicon {out}")

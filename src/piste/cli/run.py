@@ -1,0 +1,82 @@
+"""`piste run`: every text of a data set explained, into Parquet files."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from piste.cli import options
+
+
+def run(
+    data: Annotated[
+        str,
+        typer.Argument(help="JSON lines, CSV, Parquet, a folder of them, or a hub data set."),
+    ],
+    out: Annotated[Path, typer.Option(help="A folder for the results; a stopped run goes on.")],
+    model: options.Model = "demo",
+    method: Annotated[str, typer.Option(help="See `piste methods`.")] = "slalom",
+    lexicon: Annotated[
+        Path | None, typer.Option(help="With slalom: use this lexicon; without it, build one.")
+    ] = None,
+    no_lexicon: Annotated[
+        bool, typer.Option("--no-lexicon", help="Explain every text for itself.")
+    ] = False,
+    refine: Annotated[
+        int | None,
+        typer.Option(help="Sequences to ask of each text on top of the lexicon; 0: none."),
+    ] = None,
+    engine: Annotated[str, typer.Option(help="local, or ray.")] = "local",
+    workers: Annotated[int, typer.Option(help="Processes (local) or actors (ray).")] = 1,
+    limit: Annotated[int | None, typer.Option(help="Only so many texts, from the first.")] = None,
+    text_column: Annotated[str, typer.Option(help="The column that holds the text.")] = "text",
+    label_column: Annotated[str, typer.Option(help="The column that holds the label.")] = "label",
+    id_column: Annotated[str, typer.Option(help="The column that names the text.")] = "id",
+    pair_column: Annotated[
+        str, typer.Option(help="The column that holds a second text, if any.")
+    ] = "text_pair",
+    split: Annotated[str, typer.Option(help="Which part of a named data set.")] = "train",
+    target: options.Target = None,
+    unit: options.Unit = "word",
+    repeats: options.Repeats = "shared",
+    seed: options.Seed = 0,
+    budget: options.EachBudget = None,
+    shard: Annotated[int, typer.Option(help="Texts a file.")] = 256,
+    device: options.Device = None,
+) -> None:
+    """Explain every text of a data set. Exit code 1 if texts failed."""
+    from rich.console import Console
+
+    import piste
+    from piste.cli.progress import LateBar
+    from piste.data import Columns
+
+    if lexicon is not None and no_lexicon:
+        raise typer.BadParameter("--lexicon and --no-lexicon exclude each other.")
+    columns = Columns(text_column, label_column, id_column, pair=pair_column)
+    with LateBar("Working", Console(stderr=True)) as bar:
+        found = piste.run(
+            data,
+            model,
+            out,
+            method=method,
+            lexicon=str(lexicon) if lexicon is not None else not no_lexicon,
+            refine=refine,
+            engine=engine,
+            workers=workers,
+            limit=limit,
+            columns=columns,
+            split=split,
+            target=target,
+            unit=unit,
+            repeats=repeats,
+            seed=seed,
+            budget=budget,
+            shard=shard,
+            device=device,
+            watch=lambda _, done, total: bar(done, total or done),
+        )
+    typer.echo(f"{found.texts:,} texts in {found.folder}, {found.failed:,} of them failed.")
+    typer.echo(f"See them together: piste summary {found.folder}")
+    if found.failed:
+        raise typer.Exit(1)

@@ -1,0 +1,150 @@
+"""A corpus' words for people: tables in a terminal, a page, and the plane of a whole vocabulary."""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Sequence
+
+import numpy as np
+from markupsafe import Markup
+from matplotlib.figure import Figure
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from piste.files import write_atomic
+from piste.render.clean import one_line, visible
+from piste.render.figure import check_suffix, house_style, literal, saved
+from piste.render.html import assets
+from piste.render.words import give_or_take, percent, signed
+from piste.runs.corpus import FEW_TEXTS, Summary, Word
+
+SHOWN = 12  # rows of a table in a terminal
+ON_PAGE = 300
+NAMED = 40  # points of the figure with a name
+POINTS = 20_000
+FOR, AGAINST = "#1f77d6", "#de6800"
+SECTIONS = (
+    ("Strongest", "by the mean of value × e^importance", "strongest"),
+    ("On both sides", "the sign changes with the text", "turning"),
+    ("Deciding wrong predictions", "the strongest word for a wrong label", "spoiling"),
+    ("Spurious candidates", "heavy, but the labels of the data know nothing of them", "spurious"),
+)
+
+
+def headline(summary: Summary) -> str:
+    """What was summarised, in one line."""
+    right = "" if summary.right is None else f", {percent(summary.right)} right"
+    failed = f", {summary.failed:,} failed" if summary.failed else ""
+    words = f"{len(summary.words):,} words of {summary.texts:,} texts"
+    side = f"; values speak for “{one_line(summary.labels[-1])}”" if _one_side(summary) else ""
+    return f"{words}, {summary.model}{right}{failed}{side}"
+
+
+def _one_side(summary: Summary) -> bool:
+    """Whether all values are towards the same label."""
+    return len(summary.labels) <= 2
+
+
+def sections(summary: Summary) -> list[tuple[str, str, list[Word]]]:
+    """The tables that have rows: title, meaning, words."""
+    least = FEW_TEXTS if summary.texts >= 10 * FEW_TEXTS else 1
+    chosen = {
+        "strongest": summary.strongest(least=least),
+        "turning": summary.turning(),
+        "spoiling": summary.spoiling(),
+        "spurious": summary.spurious(),
+    }
+    return [(title, why, chosen[key]) for title, why, key in SECTIONS if chosen[key]]
+
+
+def show(summary: Summary, console: Console | None = None) -> None:
+    """The tables, strongest words first."""
+    console = console or Console()
+    console.print(Text(visible(headline(summary)), "bold"))
+    for title, why, found in sections(summary):
+        console.print()
+        console.print(Text(f"{title}: {why}"))
+        console.print(_table(rows(found[:SHOWN], one_side=_one_side(summary))))
+
+
+def _table(found: Sequence[Sequence[str]]) -> Table:
+    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0), pad_edge=False)
+    for name in found[0]:
+        side = name in ("word", "towards")
+        table.add_column(name, justify="left" if side else "right", no_wrap=True)
+    for row in found[1:]:
+        table.add_row(*(Text(visible(cell)) for cell in row))
+    return table
+
+
+def rows(found: Sequence[Word], *, one_side: bool) -> list[list[str]]:
+    """A header and a row for each word, without columns that say nothing."""
+    listed = [cells(word) for word in found]
+    told = {name for row in listed for name, cell in row.items() if cell}
+    names = [name for name in listed[0] if name in told and not (one_side and name == "towards")]
+    return [names, *([row[name] for name in names] for row in listed)]
+
+
+def cells(word: Word) -> dict[str, str]:
+    """A word's row by column."""
+    return {
+        "word": one_line(word.word, 16),
+        "towards": one_line(word.label, 12),
+        "texts": f"{word.texts:,}",
+        "value": f"{signed(word.value)} {give_or_take(word.value_error)}",
+        "importance": f"{signed(word.importance)} {give_or_take(word.importance_error)}",
+        "lin": signed(word.lin),
+        "flips": percent(word.flips) if word.flips else "",
+        "lift": "" if word.lift is None else f"{word.lift:+.0%}".replace("-", "−"),
+        "wrong": f"{word.wrong:,}" if word.wrong else "",
+    }
+
+
+def page(summary: Summary) -> str:
+    """One self-contained HTML page."""
+    environment, css, _ = assets()
+    return environment.get_template("corpus.html.j2").render(
+        css=Markup(css),
+        title=headline(summary),
+        picture=Markup(base64.b64encode(saved(draw(summary), ".png")).decode()),
+        sections=[
+            (title, why, rows(found[:ON_PAGE], one_side=_one_side(summary)), len(found))
+            for title, why, found in sections(summary)
+        ],
+    )
+
+
+def draw(summary: Summary, path: str | os.PathLike[str] | None = None) -> Figure:
+    """Value × importance of all words; the strongest have names."""
+    suffix = check_suffix(path) if path is not None else ""
+    with house_style():
+        figure = _figure(summary)
+        if path is not None:
+            write_atomic(path, saved(figure, suffix))
+    return figure
+
+
+def _figure(summary: Summary) -> Figure:
+    found = summary.strongest()[:POINTS]
+    values, weights = (
+        np.array([getattr(word, name) for word in found]) for name in ("value", "importance")
+    )
+    sizes = 4 + 3 * np.log1p(np.array([word.texts for word in found]))
+    figure = Figure(figsize=(8, 6), layout="constrained")
+    axes = figure.subplots()
+    colours = np.where(values > 0, FOR, AGAINST)
+    axes.scatter(values, weights, s=sizes, c=colours, alpha=0.45, linewidths=0)
+    axes.axvline(0, color="0.5", linewidth=0.8)
+    axes.axhline(0, color="0.5", linewidth=0.8)
+    for word in found[:NAMED]:
+        at = (word.value, word.importance)
+        axes.annotate(
+            literal(one_line(word.word, 20)), at, (3, 2), textcoords="offset points", fontsize=7
+        )
+    label = summary.labels[-1] if len(summary.labels) == 2 else "the label"
+    axes.set_xlabel(literal(f"value: for {one_line(label)} →"))
+    axes.set_ylabel("importance: weighs more →")
+    axes.set_title(literal(one_line(headline(summary), 110)), fontsize=9)
+    return figure
