@@ -20,7 +20,7 @@ from piste.methods.every_class import ALL, EveryClass, is_every
 from piste.methods.from_lexicon import FromLexicon
 from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier
-from piste.models.query import BATCH_TOKENS, Meter, Progress, Query
+from piste.models.query import BATCH_TOKENS, Meter, Progress, Query, Watch
 from piste.models.target import resolve_target
 from piste.ragged import Ragged
 from piste.text.cutting import cut
@@ -48,6 +48,7 @@ def explain(
     batch_tokens: int = BATCH_TOKENS,
     progress: Progress | None = None,
     answers: dict[bytes, FloatArray] | None = None,
+    rounds: Watch | None = None,
 ) -> Explanation:
     """Explain why `classifier` (the embedded model by default) decides on `text` as it does.
 
@@ -69,6 +70,8 @@ def explain(
     batch_tokens: how many tokens go through the model at once; it does not change the scores.
     progress: called with (sequences answered, sequences planned).
     answers: a dict that is filled with the model's answers; what it holds already is not asked.
+    rounds: called with the scores so far after every round of questions, by a method that asks in
+    rounds (slalom). What it or `progress` raises ends the explanation.
     """
     name, chosen = _chosen(method, lexicon, refine)
     classifier = as_classifier(classifier)
@@ -95,6 +98,7 @@ def explain(
         whole_number("batch_tokens", batch_tokens, 1),
         meter,
         answers={} if answers is None else answers,
+        rounds=rounds,
     )
     if len(windows) == 1:
         return _explained(windows[0], query, wanted)

@@ -16,6 +16,7 @@ from piste.cli import (
     metrics,
     reproduce,
     run,
+    serve,
     summary,
     theory,
 )
@@ -33,6 +34,7 @@ app = typer.Typer(
 app.command("explain")(explain.explain)
 app.command("compare")(compare.compare)
 app.command("evaluate")(evaluate.evaluate)
+app.command("serve")(serve.serve)
 app.command("run")(run.run)
 app.command("summary")(summary.summary)
 app.add_typer(lexicon.lexicon, name="lexicon")

@@ -225,7 +225,10 @@ class Slalom:
         lengths = lengths.refitted(samples.lengths, model.predict(counts), samples.answers)
         others = () if samples.classes is None else samples.classes.others
         normalised = model.normalised(self.gamma)
-        return Fit(samples.players, normalised, report, posterior, lengths, others)
+        found = Fit(samples.players, normalised, report, posterior, lengths, others)
+        if samples.query.rounds is not None:
+            samples.query.rounds(found.so_far())
+        return found
 
     def _around(
         self,

@@ -13,7 +13,7 @@ from piste.ragged import Ragged
 from piste.surrogates.lengths import LengthScale
 from piste.surrogates.local import LocalEffects
 from piste.surrogates.posterior import Posterior, score_errors
-from piste.surrogates.slalom import SlalomModel, slalom_scores
+from piste.surrogates.slalom import SlalomModel, lin, slalom_scores
 from piste.text.players import Players
 
 
@@ -43,6 +43,15 @@ class Fit:
             return None
         counts = counted(self.players.whole, self.players).toarray()[0]
         return self.model.attention(counts)[1]
+
+    def so_far(self) -> dict[str, FloatArray]:
+        """The scores that need no random draws: watching must not change what is found."""
+        groups = self.players.groups
+        return {
+            "value": self.model.alone()[groups, 0],
+            "importance": self.model.importances[groups],
+            "lin": lin(self.model)[groups],
+        }
 
     def scores(self, local: LocalEffects | None, rng: np.random.Generator) -> dict[str, FloatArray]:
         """Every score of every player; those of the whole text as its length scales them."""

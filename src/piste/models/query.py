@@ -1,7 +1,7 @@
 """The only caller of a model: frames, de-duplicates, buckets by length, batches, counts."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -25,6 +25,7 @@ from piste.text.encoding import TYPE, Frame
 BATCH_TOKENS = 8192  # big batches of short sequences: many small ones are several times slower
 GRADIENT_SHARE = 8  # times fewer tokens at once where every layer's activations are kept
 Progress = Callable[[int, int], None]  # sequences answered, sequences planned
+Watch = Callable[[Mapping[str, FloatArray]], None]  # scores so far, by name, each [players]
 Answer = TypeVar("Answer")
 
 
@@ -59,6 +60,7 @@ class Query:
     seconds: float = 0.0
     planned: int = 0
     answers: dict[bytes, FloatArray] = field(default_factory=dict)  # [outputs] of framed sequences
+    rounds: Watch | None = None  # told after every round, by methods that have some
 
     @property
     def left(self) -> int | None:

@@ -34,11 +34,11 @@ def page(explanation: Explanation) -> str:
         css=Markup(css),
         script=Markup(script),
         policy=policy_of(css, script),
-        data=_json(_data(explanation)),
+        data=_json(linked(explanation)),
         parts=_parts(explanation),
         rows=rows,
-        index=_index_of(explanation, rows),
-        charts=_charts(explanation, rows),
+        index=index_of(explanation, rows),
+        charts=charts(explanation, rows),
         scatter=is_scatter(explanation),
         sided=sided(explanation),
         distinct=len({player.group for player in explanation.players}),
@@ -68,7 +68,14 @@ def assets() -> tuple[Environment, str, str]:
     )
     environment.filters |= {"signed": words.signed, "label": one_line, "hue": hue, "level": level}
     read = functools.partial(loader.get_source, environment)
-    return environment, read("style.css")[0], read("script.js")[0]
+    return environment, read("style.css")[0], read("linking.js")[0] + read("script.js")[0]
+
+
+def source(name: str) -> str:
+    """A file of the templates as it is, for those who serve it apart."""
+    environment = assets()[0]
+    assert environment.loader is not None
+    return environment.loader.get_source(environment, name)[0]
 
 
 def _shown(value: Any) -> Any:
@@ -106,7 +113,8 @@ def _json(data: dict[str, Any]) -> Markup:
     return Markup(text)
 
 
-def _data(explanation: Explanation) -> dict[str, Any]:
+def linked(explanation: Explanation) -> dict[str, Any]:
+    """What the script of a page needs of the players: names, groups, scores and colours."""
     players = explanation.players
     return {
         "names": list(explanation.scores),
@@ -128,13 +136,13 @@ def _parts(explanation: Explanation) -> list[tuple[Segment, float]]:
     return [(part, shade(part, shades)) for part in segments(explanation)]
 
 
-def _index_of(explanation: Explanation, rows: list[Row]) -> dict[int, int]:
+def index_of(explanation: Explanation, rows: list[Row]) -> dict[int, int]:
     """The player's index for each row, by group."""
     places = {id(player): index for index, player in enumerate(explanation.players)}
     return {row.player.group: places[id(row.player)] for row in rows}
 
 
-def _charts(explanation: Explanation, rows: list[Row]) -> list[tuple[str, Chart]]:
+def charts(explanation: Explanation, rows: list[Row]) -> list[tuple[str, Chart]]:
     if is_scatter(explanation):
         return [("wide", scatter(rows, *WIDE)), ("narrow", scatter(rows, *NARROW))]
     name = explanation.primary

@@ -1,0 +1,56 @@
+"""`piste serve`: the page and the JSON API, on this machine."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from piste.cli import options
+
+if TYPE_CHECKING:
+    from piste.models.protocol import Classifier
+
+
+def serve(
+    model: Annotated[
+        list[str] | None,
+        typer.Option(help="A hub name, a directory or demo; give it again for several."),
+    ] = None,
+    host: Annotated[
+        str,
+        typer.Option(help="Where to listen. Elsewhere than on this machine a token is needed."),
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Which port; 0 takes a free one.")] = 8000,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            envvar="PISTE_TOKEN",
+            help="Who asks must know it. One is made where it is needed and not given.",
+        ),
+    ] = None,
+    queue: Annotated[int, typer.Option(help="How many may wait; more are turned away.")] = 16,
+    max_chars: Annotated[int, typer.Option(help="The longest text, in characters.")] = 20_000,
+    timeout: Annotated[float, typer.Option(help="Seconds that a request may take.")] = 300.0,
+    device: options.Device = None,
+    trust_remote_code: options.TrustRemoteCode = False,
+) -> None:
+    """Open a page that explains texts: type, see, remove words, compare. Needs piste[web]."""
+    from rich.console import Console
+    from rich.markup import escape
+
+    import piste
+    from piste.web.server import serve
+    from piste.web.settings import Settings
+
+    settings = Settings(
+        host=host, port=port, token=token, queue=queue, max_chars=max_chars, timeout=timeout
+    )
+    console = Console(stderr=True)
+
+    def load() -> "dict[str, Classifier]":
+        models: dict[str, Classifier] = {}
+        for name in model or ["demo"]:
+            with console.status(escape(f"Loading {name} ...")):
+                models[name] = piste.load(name, device=device, trust_remote_code=trust_remote_code)
+        return models
+
+    serve(load, settings, lambda line: typer.echo(line, err=True))

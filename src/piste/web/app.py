@@ -1,0 +1,237 @@
+"""The application: the page, and the API under /api. Requests become jobs in line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any, Literal
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import FileResponse, JSONResponse, StreamingResponse
+from starlette.exceptions import HTTPException
+from starlette.staticfiles import StaticFiles
+
+from piste.errors import PisteError, printable
+from piste.explanation import Explanation
+from piste.models.protocol import Classifier
+from piste.render.html import assets, source
+from piste.web import views
+from piste.web.desk import Desk, TooLong
+from piste.web.line import Busy, Closing, Job, Late, Line
+from piste.web.requests import Answer, Asked, AskedOfMany, AskedWithout, Curve, Failure, Models
+from piste.web.security import Guard
+from piste.web.settings import Settings
+
+STATIC = Path(__file__).parent / "static"
+KINDS = {"html": "text/html; charset=utf-8", "json": "application/json", "png": "image/png"}
+FAILURES: dict[int | str, dict[str, Any]] = {
+    code: {"model": Failure} for code in (400, 401, 403, 408, 413, 421, 422, 500, 503, 504)
+}
+
+
+class Gone(PisteError):
+    """Who asked does not listen any more."""
+
+
+STATUS: Mapping[type[PisteError], int] = {
+    Busy: 503,
+    Closing: 503,
+    Late: 504,
+    TooLong: 413,
+    Gone: 499,  # what servers write down for it; nobody reads it
+}
+
+
+class Server:
+    """An application and the line of jobs behind it."""
+
+    def __init__(self, models: Mapping[str, Classifier], settings: Settings) -> None:
+        self.settings = settings
+        self.desk = Desk(models, settings.max_chars)
+        self.line = Line(settings.queue, settings.workers)
+        self.app = _application(self)
+        self.guarded = Guard(self.app, settings)
+
+    def job(self, asked: Asked, work: Callable[[Job], Any], quick: bool = False) -> Job:
+        """Work in line; what is quick once the text is explained does not wait behind others."""
+        self.desk.check(asked)
+        return self.line.submit(work, urgent=quick and self.desk.knows(asked))
+
+    async def finished(self, request: Request, job: Job) -> Any:
+        """The result, unless the one who asked goes away."""
+        async with aclosing(job.listen(self.settings.timeout)) as events:
+            async for name, data in events:
+                if name == "result":
+                    return data
+                if name == "beat" and await request.is_disconnected():
+                    break
+        raise Gone("The request was given up.", "")
+
+    def stream(self, job: Job) -> Response:
+        """Everything as server-sent events, errors among them: the status is long sent by then."""
+
+        async def lines() -> AsyncIterator[str]:
+            yield event("progress", {"done": 0, "planned": 0, "before": self.line.before(job)})
+            try:
+                async with aclosing(job.listen(self.settings.timeout)) as events:
+                    async for name, data in events:
+                        yield ": still here\n\n" if name == "beat" else event(name, data)
+            except Exception as error:
+                yield event("error", failure(error)[1])
+
+        return StreamingResponse(lines(), media_type="text/event-stream")
+
+
+def event(name: str, data: Any) -> str:
+    """One server-sent event; JSON has no line breaks of its own."""
+    return f"event: {name}\ndata: {json.dumps(data, allow_nan=False)}\n\n"
+
+
+def failure(error: Exception) -> tuple[int, dict[str, str]]:
+    """The status of an error, and what it says."""
+    if isinstance(error, PisteError):
+        return STATUS.get(type(error), 422), {"error": error.cause, "remedy": error.remedy}
+    remedy = "The terminal where the server runs shows the details."
+    return 500, {"error": "Something went wrong inside piste.", "remedy": remedy}
+
+
+def _application(server: Server) -> FastAPI:
+    app = FastAPI(
+        title="piste",
+        description="Why did the model classify this text as it did?",
+        docs_url=None,  # the usual page loads its script from a CDN
+        redoc_url=None,
+    )
+    _errors(app)
+    _pages(app)
+    _explaining(app, server)
+    _trying(app, server)
+    return app
+
+
+def _errors(app: FastAPI) -> None:
+    @app.exception_handler(PisteError)
+    async def mistake(request: Request, error: PisteError) -> Response:
+        status, said = failure(error)
+        headers = {"retry-after": "2"} if status == 503 else None
+        return JSONResponse(said, status, headers)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(request: Request, error: RequestValidationError) -> Response:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"] if part != "body")
+        cause = f"{where}: {first['msg']}." if where else f"{first['msg']}."
+        return JSONResponse({"error": printable(cause), "remedy": "See /docs."}, 422)
+
+    @app.exception_handler(HTTPException)
+    async def refused(request: Request, error: HTTPException) -> Response:
+        said = {"error": f"{error.detail}", "remedy": "See /docs."}
+        return JSONResponse(said, error.status_code, error.headers)
+
+    @app.exception_handler(Exception)
+    async def broken(request: Request, error: Exception) -> Response:
+        status, said = failure(error)
+        return JSONResponse(said, status)
+
+
+def _pages(app: FastAPI) -> None:
+    @app.get("/", include_in_schema=False)
+    async def page() -> Response:
+        return FileResponse(STATIC / "index.html")
+
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> Response:
+        return FileResponse(STATIC / "docs.html")
+
+    @app.get("/favicon.ico", include_in_schema=False)
+    async def icon() -> Response:
+        return FileResponse(STATIC / "icon.svg", media_type="image/svg+xml")
+
+    @app.get("/static/report.css", include_in_schema=False)
+    async def style() -> Response:
+        return Response(assets()[1], media_type="text/css")  # the page looks as the reports do
+
+    @app.get("/static/linking.js", include_in_schema=False)
+    async def script() -> Response:
+        return Response(source("linking.js"), media_type="text/javascript")
+
+    app.mount("/static", StaticFiles(directory=STATIC))
+
+
+def _explaining(app: FastAPI, server: Server) -> None:
+    desk = server.desk
+
+    @app.get("/api/models", responses=FAILURES)
+    async def models() -> Models:
+        """The models of this server, their labels and the methods that apply."""
+        return desk.about()
+
+    @app.post("/api/explain", responses=FAILURES)
+    async def explain(asked: Asked, request: Request) -> dict[str, Any]:
+        """An explanation, as `Explanation.to_dict` gives it."""
+        job = server.job(asked, lambda job: desk.explanation(asked, job).to_dict())
+        return await server.finished(request, job)  # type: ignore[no-any-return]
+
+    @app.post("/api/explain/stream", responses=FAILURES, response_class=StreamingResponse)
+    async def explain_stream(asked: Asked) -> Response:
+        """Server-sent events: progress, round, then result (explanation and view) or error."""
+
+        def work(job: Job) -> dict[str, Any]:
+            def watch(so_far: Explanation) -> None:
+                job.tell("round", views.view(so_far))
+
+            found = desk.explanation(asked, job, watch)
+            return {"explanation": found.to_dict(), "view": views.full(found)}
+
+        return server.stream(server.job(asked, work))
+
+    @app.post("/api/download/{kind}", responses=FAILURES)
+    async def download(
+        kind: Literal["html", "json", "png"], asked: Asked, request: Request
+    ) -> Response:
+        """The explanation as a file."""
+
+        def work(job: Job) -> bytes:
+            found = desk.explanation(asked, job)
+            if kind == "png":
+                return views.picture(found)
+            return (found.to_html() if kind == "html" else found.to_json()).encode()
+
+        body = await server.finished(request, server.job(asked, work, quick=True))
+        name = f'attachment; filename="explanation.{kind}"'
+        return Response(body, media_type=KINDS[kind], headers={"content-disposition": name})
+
+
+def _trying(app: FastAPI, server: Server) -> None:
+    desk = server.desk
+
+    @app.post("/api/answer", responses=FAILURES)
+    async def answer(asked: AskedWithout, request: Request) -> Answer:
+        """The model's true answer to the text without some words, and the predicted one."""
+        job = server.job(asked, lambda job: desk.answer(asked, job), quick=True)
+        return await server.finished(request, job)  # type: ignore[no-any-return]
+
+    @app.post("/api/deletion", responses=FAILURES)
+    async def deletion(asked: Asked, request: Request) -> Curve:
+        """The answer while words are removed: the highest-scored first, and at random."""
+        job = server.job(asked, lambda job: desk.deletion(asked, job))
+        return await server.finished(request, job)  # type: ignore[no-any-return]
+
+    @app.post("/api/compare", responses=FAILURES)
+    async def compare(asked: AskedOfMany, request: Request) -> dict[str, Any]:
+        """Several explanations of one decision, as `Comparison.to_dict` gives them."""
+        job = server.job(asked, lambda job: desk.comparison(asked, job).to_dict())
+        return await server.finished(request, job)  # type: ignore[no-any-return]
+
+    @app.post("/api/compare/stream", responses=FAILURES, response_class=StreamingResponse)
+    async def compare_stream(asked: AskedOfMany) -> Response:
+        """Server-sent events: progress, then result (comparison, view) or error."""
+
+        def work(job: Job) -> dict[str, Any]:
+            found = desk.comparison(asked, job)
+            return {"comparison": found.to_dict(), "view": views.compared(found)}
+
+        return server.stream(server.job(asked, work))

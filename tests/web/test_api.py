@@ -1,0 +1,315 @@
+"""The JSON API: what it answers, and that every mistake is told in words."""
+
+import json
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+import piste
+from piste.web.line import Line
+from tests.web.servers import TEXT, client, events, soon, toy
+
+
+@pytest.fixture(scope="module")
+def api():
+    with client() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def demo_api(demo):
+    with client({"demo": demo, "toy": toy()}) as found:
+        yield found
+
+
+def test_models_tell_labels_and_the_methods_that_apply(demo_api):
+    told = demo_api.get("/api/models").json()
+    assert [model["name"] for model in told["models"]] == ["demo", "toy"]
+    demo, function = told["models"]
+    assert demo["labels"] == ["negative", "positive"]
+    assert "gradients" in demo["methods"]
+    assert "attention" in demo["methods"]
+    assert "slalom" in function["methods"]
+    assert not {"gradients", "integrated-gradients", "attention", "rollout"} & set(
+        function["methods"]
+    )
+
+
+def test_explain_is_what_the_library_gives(demo_api, demo):
+    told = demo_api.post("/api/explain", json={"text": TEXT, "model": "demo"})
+    assert told.status_code == 200
+    ours = piste.explain(TEXT, demo).to_dict()
+    theirs = piste.Explanation.from_dict(told.json()).to_dict()
+    for same in (ours, theirs):
+        same["cost"] = same["backend"] = None
+    assert theirs == ours
+
+
+def test_the_stream_tells_progress_rounds_and_the_result(demo_api):
+    asked = {"text": TEXT, "model": "demo", "seed": 3}
+    found = events(demo_api.post("/api/explain/stream", json=asked).text)
+    names = [name for name, _ in found]
+    assert names[0] == "progress"
+    assert names[-1] == "result"
+    assert names.count("round") >= 2
+    first = json.loads(next(data for name, data in found if name == "round"))
+    assert {"value", "importance", "lin"} == set(first["scores"])
+    assert len(first["charts"][0]["marks"]) == len(set(first["groups"]))
+    result = json.loads(found[-1][1])
+    assert "".join(text for text, _ in result["view"]["parts"]) == TEXT
+    assert result["explanation"]["scores"].keys() >= {"value", "importance", "removal"}
+    assert result["view"]["charts"][0]["marks"][0]["error"] is not None
+
+
+def test_watching_the_rounds_changes_nothing(demo):
+    seen: list[Any] = []
+    watched = piste.explain(TEXT, demo, rounds=seen.append)
+    plain = piste.explain(TEXT, demo)
+    assert watched.stopped is not None
+    assert len(seen) == watched.stopped.rounds
+    for name, scores in plain.scores.items():
+        np.testing.assert_array_equal(watched.scores[name], scores)
+    for name in ("value", "importance", "lin"):
+        np.testing.assert_allclose(seen[-1][name], watched.scores[name])
+
+
+def test_the_true_answer_and_the_predicted_one(demo_api, demo):
+    explanation = piste.explain(TEXT, demo)
+    superb = [player.text for player in explanation.players].index("superb")
+    told = demo_api.post(
+        "/api/answer", json={"text": TEXT, "model": "demo", "removed": [superb]}
+    ).json()
+    without = piste.explain(TEXT.replace(" superb", ""), demo, "occlusion", target="positive")
+    assert told["true"]["score"] == pytest.approx(without.target.score, abs=1e-5)
+    expected = explanation.target.score - explanation.change([superb])
+    assert told["predicted"]["score"] == pytest.approx(expected)
+    assert (told["before"], told["decision"]) == ("positive", "negative")
+
+
+def test_a_method_that_predicts_nothing_says_why(demo_api):
+    asked = {"text": TEXT, "model": "demo", "method": "attention", "removed": [0]}
+    told = demo_api.post("/api/answer", json=asked).json()
+    assert told["predicted"] is None
+    assert "predict no change" in told["why"]
+
+
+def test_removing_words_does_not_explain_again(api):
+    desk = api.served.desk
+    asked = {"text": "a good film with a bad end", "budget": 150}
+    api.post("/api/explain", json=asked)
+    made = len(desk.explanations)
+    for index in range(5):
+        assert api.post("/api/answer", json={**asked, "removed": [index]}).status_code == 200
+    assert len(desk.explanations) == made
+
+
+def test_a_pair_and_a_unit(api):
+    asked = {"text": "a good film", "pair": "a bad end. A superb cast.", "unit": "word"}
+    told = api.post("/api/explain", json=asked)
+    assert told.status_code == 200
+    assert told.json()["second"] == len("a good film") + 1
+    sentences = api.post("/api/explain", json={"text": "Good. Bad. Superb.", "unit": "sentence"})
+    assert len(sentences.json()["players"]) == 3
+
+
+def test_the_runner_up_is_explained(api):
+    told = api.post("/api/explain", json={"text": TEXT, "target": "runner-up"}).json()
+    assert told["target"]["label"] == "negative"
+
+
+def test_compare_in_rows_and_with_what_failed(api):
+    asked = {"text": TEXT, "methods": ["slalom", "occlusion", "gradients"], "measure": True}
+    told = api.post("/api/compare", json=asked).json()
+    assert list(told["explanations"]) == ["slalom", "occlusion"]
+    assert "gradients" in told["failed"]
+    assert told["measured"]["slalom"]["deletion"] is not None
+    found = events(api.post("/api/compare/stream", json=asked).text)
+    view = json.loads(found[-1][1])["view"]
+    assert [row["name"] for row in view["rows"]] == ["slalom", "occlusion"]
+    assert "".join(part[0] for part in view["rows"][0]["parts"]) == TEXT
+
+
+def test_the_deletion_curve_falls(api):
+    told = api.post("/api/deletion", json={"text": TEXT}).json()
+    assert told["removed"][0] == 0.0
+    assert len(told["removed"]) == len(told["by_score"]) == len(told["at_random"])
+    assert told["by_score"][1] < told["by_score"][0]  # "superb" is gone
+    assert told["by_score"][0] == pytest.approx(told["at_random"][0])
+
+
+def test_downloads(api):
+    kinds = {"html": b"<!doctype html>", "json": b"{", "png": b"\x89PNG"}
+    for kind, start in kinds.items():
+        told = api.post(f"/api/download/{kind}", json={"text": TEXT})
+        assert told.content.lstrip().startswith(start)
+        assert f"explanation.{kind}" in told.headers["content-disposition"]
+
+
+def test_pictures_drawn_at_once_do_not_disturb_each_other(api):
+    def draw() -> None:
+        drawn.append(api.post("/api/download/png", json={"text": TEXT}).content)
+
+    drawn: list[bytes] = []
+    threads = [threading.Thread(target=draw) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(drawn) == 4
+    assert len(set(drawn)) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "word"),
+    [
+        ("explain", {"text": ""}, 422, "text"),
+        ("explain", {"text": "   "}, 422, "empty"),
+        ("explain", {}, 422, "text"),
+        ("explain", {"text": "good", "method": "slolom"}, 422, "slalom"),
+        ("explain", {"text": "good", "model": "other"}, 422, "toy"),
+        ("explain", {"text": "good", "target": "neutral"}, 422, "negative"),
+        ("explain", {"text": "good", "target": "all"}, 422, "target"),
+        ("explain", {"text": "good", "unit": "page"}, 422, "unit"),
+        ("explain", {"text": "good bad", "method": "gradients"}, 422, "gradients"),
+        ("explain", {"text": "x" * 20_001}, 413, "characters"),
+        ("explain", {"text": "good", "colour": "red"}, 422, "colour"),
+        ("explain", {"text": "good", "budget": 0}, 422, "budget"),
+        ("explain", {"text": "a b c d e f", "budget": 1}, 422, "budget"),
+        ("answer", {"text": TEXT, "removed": [99]}, 422, "player 99"),
+        ("answer", {"text": TEXT, "removed": [-1]}, 422, "removed"),
+        ("answer", {"text": "good", "removed": [0]}, 422, "Leave at least one"),
+        ("compare", {"text": TEXT, "methods": []}, 422, "methods"),
+        ("compare", {"text": TEXT, "methods": ["gradients"]}, 422, "None of the methods"),
+        ("download/pdf", {"text": TEXT}, 422, "kind"),
+    ],
+)
+def test_mistakes_are_told_in_words(api, path, body, status, word):
+    told = api.post(f"/api/{path}", json=body)
+    assert told.status_code == status
+    said = told.json()
+    assert set(said) == {"error", "remedy"}
+    assert word in f"{said['error']} {said['remedy']}"
+
+
+@pytest.mark.parametrize("body", [b"{", b"[]", b'"x"', b'{"text": "\\ud800"}', b"\xff", b""])
+def test_bodies_that_are_no_question(api, body):
+    told = api.post("/api/explain", content=body, headers={"content-type": "application/json"})
+    assert told.status_code in (400, 422)
+    assert told.json()["error"]
+
+
+def test_errors_in_a_stream_are_events(api):
+    found = events(api.post("/api/explain/stream", json={"text": "good", "target": "x"}).text)
+    assert found[-1][0] == "error"
+    assert "positive" in json.loads(found[-1][1])["remedy"]
+
+
+def failing(texts: list[str]) -> list[float]:
+    raise KeyError("a secret of the machine")
+
+
+def test_a_model_that_breaks_is_a_500_without_its_secrets(caplog):
+    with client({"broken": piste.from_function(failing)}) as api:
+        told = api.post("/api/explain", json={"text": TEXT})
+        assert told.status_code == 500
+        assert "secret" not in told.text
+        assert told.json()["remedy"]
+        assert "secret" in caplog.text  # the one who runs the server learns it
+        assert api.get("/api/models").status_code == 200
+
+
+class Slow:
+    """A model that waits to be let go."""
+
+    def __init__(self) -> None:
+        self.gate, self.calls = threading.Event(), 0
+
+    def __call__(self, texts: list[str]) -> list[float]:
+        self.calls += 1
+        self.gate.wait(20)
+        return [float(text.count("good")) for text in texts]
+
+
+def in_thread(api: Any, text: str, answers: list[int]) -> threading.Thread:
+    def ask() -> None:
+        answers.append(api.post("/api/explain", json={"text": text}).status_code)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    return thread
+
+
+def test_a_full_line_turns_away_and_recovers():
+    slow, answers = Slow(), []
+    with client({"slow": piste.from_function(slow)}, queue=1, workers=1) as api:
+        line: Line = api.served.line
+        threads = [in_thread(api, "good one", answers)]
+        assert soon(lambda: slow.calls == 1)
+        threads.append(in_thread(api, "good two", answers))
+        assert soon(lambda: len(line.waiting) == 1)
+        told = api.post("/api/explain", json={"text": "good three"})
+        assert told.status_code == 503
+        assert "busy" in told.json()["error"]
+        assert told.headers["retry-after"]
+        assert api.post("/api/explain/stream", json={"text": "good three"}).status_code == 503
+        slow.gate.set()
+        for thread in threads:
+            thread.join()
+        assert answers == [200, 200]
+        assert api.post("/api/explain", json={"text": "good three"}).status_code == 200
+
+
+def test_a_request_that_takes_too_long_is_ended():
+    slow = Slow()
+    with client({"slow": piste.from_function(slow)}, timeout=0.3) as api:
+        told = api.post("/api/explain", json={"text": "good film"})
+        assert told.status_code == 504
+        assert "0.3 seconds" in told.json()["error"]
+        slow.gate.set()
+        calls = slow.calls
+        assert soon(lambda: not api.served.line.running)
+        time.sleep(0.1)
+        assert slow.calls <= calls + 1  # the work itself has stopped, too
+
+
+def test_stopping_tells_those_who_wait_at_once():
+    slow, answers = Slow(), []
+    with client({"slow": piste.from_function(slow)}, queue=4, workers=1) as api:
+        threads = [in_thread(api, f"good {word}", answers) for word in ("one", "two")]
+        assert soon(lambda: slow.calls == 1 and len(api.served.line.waiting) == 1)
+        api.served.line.stop()
+        for thread in threads:
+            thread.join(5)
+        assert answers == [503, 503]
+        assert api.post("/api/explain", json={"text": "good"}).status_code == 503
+        slow.gate.set()
+
+
+def test_a_word_removed_does_not_wait_behind_explanations():
+    slow, answers = Slow(), []
+    slow.gate.set()
+    with client({"slow": piste.from_function(slow)}, queue=1, workers=1) as api:
+        assert api.post("/api/explain", json={"text": "good film"}).status_code == 200
+        slow.gate.clear()
+        slow.calls = 0
+        threads = [in_thread(api, "good one", answers)]
+        assert soon(lambda: slow.calls == 1)
+        threads.append(in_thread(api, "good two", answers))
+        assert soon(lambda: len(api.served.line.waiting) == 1)
+        first = []
+
+        def remove() -> None:
+            body = {"text": "good film", "removed": [0]}
+            first.append((api.post("/api/answer", json=body).status_code, list(answers)))
+
+        threads.append(threading.Thread(target=remove))
+        threads[-1].start()
+        assert soon(lambda: len(api.served.line.waiting) == 2)
+        slow.gate.set()
+        for thread in threads:
+            thread.join()
+        assert first[0][0] == 200
+        assert len(first[0][1]) <= 1  # the one that ran; not the one that waited

@@ -1,0 +1,341 @@
+"""The served page in a real browser: explain, link, remove, compare, restore, and fail in words."""
+
+import os
+import re
+import shutil
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.render.test_browser import ARGUMENTS, HOSTILE
+from tests.web.servers import TEXT, Running, running
+
+if not os.environ.get("CI"):
+    pytest.importorskip("playwright.sync_api")
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+
+PATIENCE = 60_000  # milliseconds: the machine may be busy
+EXPLAINED = "#result:not(.sketch):not([hidden])"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    path = shutil.which("chromium") or shutil.which("google-chrome")
+    if path is None:
+        reason = "no chromium or google-chrome on the PATH"
+        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=path, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Running]:
+    with running("serve", "--port", "0") as found:
+        yield found
+
+
+@dataclass
+class Opened:
+    """The page, and everything it asked for or complained about."""
+
+    page: Page
+    requests: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+    def goto(self, url: str) -> None:
+        self.page.goto(url)
+
+    def explain(self, text: str = TEXT, **choices: str) -> None:
+        expect(self.page.locator("#method option")).not_to_have_count(0, timeout=PATIENCE)
+        self.page.locator("#given").fill(text)
+        for name, value in choices.items():
+            self.page.locator(f"#{name}").select_option(value)
+        self.page.locator("#explain").click()
+        self.finished()
+
+    def finished(self) -> None:
+        self.page.wait_for_selector(EXPLAINED, timeout=PATIENCE)
+
+    def word(self, text: str) -> Locator:
+        return self.page.locator("#text .w", has_text=text).first
+
+    def lit(self, kind: str) -> list[str]:
+        found: list[str] = self.page.eval_on_selector_all(
+            f"{kind}.on", "all => all.map(e => e.getAttribute('aria-label') || e.textContent)"
+        )
+        return found
+
+
+def opened(page: Page) -> Opened:
+    found = Opened(page)
+    page.on("request", lambda request: found.requests.append(request.url))
+    page.on("console", lambda message: found.complaints.append(message.text))
+    page.on("pageerror", lambda error: found.complaints.append(str(error)))
+    page.set_default_timeout(PATIENCE)
+    expect.set_options(timeout=PATIENCE)
+    return found
+
+
+@pytest.fixture
+def tab(browser: Browser) -> Iterator[Opened]:
+    context = browser.new_context(viewport={"width": 1200, "height": 900})
+    yield opened(context.new_page())
+    context.close()
+
+
+def test_a_text_is_explained_and_linked_both_ways(tab: Opened, server: Running) -> None:
+    tab.goto(server.url)
+    tab.explain()
+    page = tab.page
+    expect(page.locator("#label")).to_have_text("positive")
+    expect(page.locator("#sure")).to_contain_text("%")
+    expect(page.locator("#said")).to_contain_text("superb")
+    assert page.locator("#text").text_content() == TEXT
+    assert page.locator(".wide .error").count() > 5
+    tab.word("superb").hover()
+    assert tab.lit("#text .w") == ["superb"]
+    assert [text.split(":")[0] for text in tab.lit(".wide .mark")] == ["superb"]
+    expect(page.locator("#tip")).to_contain_text("importance")
+    page.locator(".wide .mark[aria-label^='is:']").hover()
+    assert tab.lit("#text .w") == ["is", "is"]
+    page.locator("#score").select_option("importance")
+    expect(tab.word("superb")).to_have_attribute("data-hue", "w")
+    assert tab.complaints == []
+    assert all(url.startswith((server.url, "blob:")) for url in tab.requests)
+
+
+def test_removed_words_are_really_removed(tab: Opened, server: Running) -> None:
+    tab.goto(server.url)
+    tab.explain()
+    page = tab.page
+    tab.word("superb").click()
+    expect(page.locator("#finding")).to_contain_text("The explanation predicted")
+    expect(page.locator(".turned")).to_contain_text("negative")
+    expect(page.locator(".truth tbody tr")).to_have_count(3)
+    expect(tab.word("superb")).to_have_attribute("aria-pressed", "true")
+    tab.word("thin").click()
+    expect(page.locator(".gone")).to_have_count(2)
+    page.locator(".gone", has_text="thin").click()  # back from the tray
+    expect(page.locator(".gone")).to_have_count(1)
+    tab.word("superb").click()  # and in the text itself
+    expect(page.locator("#tray")).to_be_hidden()
+    expect(page.locator("#answer")).to_be_hidden()
+    assert tab.complaints == []
+
+
+def test_words_can_be_dragged_out_and_back(tab: Opened, server: Running) -> None:
+    tab.goto(server.url)
+    tab.explain()
+    page = tab.page
+    tab.word("superb").drag_to(page.locator("#invite"))
+    expect(page.locator(".gone")).to_have_text("superb")
+    expect(page.locator("#finding")).to_contain_text("predicted")
+    page.locator(".gone").drag_to(tab.word("plot"))
+    expect(page.locator("#tray")).to_be_hidden()
+    assert tab.complaints == []
+
+
+def test_methods_are_compared_and_the_curve_is_drawn(tab: Opened, server: Running) -> None:
+    tab.goto(server.url)
+    tab.explain()
+    page = tab.page
+    page.locator("#compare").click()
+    expect(page.locator("#rows article")).to_have_count(7)
+    page.locator("#rows article").nth(1).locator(".w", has_text="superb").hover()
+    assert len(tab.lit(".w")) == 8  # in the text, and in all seven rows
+    page.locator("#deletion").click()
+    expect(page.locator("#curve .wide .ours")).to_be_attached()
+    expect(page.locator("#curve-said")).to_contain_text("five random orders")
+    assert tab.complaints == []
+
+
+def test_another_method_target_and_unit(tab: Opened, server: Running) -> None:
+    tab.goto(server.url)
+    tab.explain(method="occlusion", target="negative", unit="token")
+    expect(tab.page.locator("#label")).to_have_text("negative")
+    assert tab.page.locator(".wide rect.mark").count() > 5
+    tab.explain(method="attention", target="predicted", unit="word")
+    expect(tab.page.locator("#key-weight")).to_be_visible()
+    tab.word("superb").click()
+    expect(tab.page.locator("#finding")).to_contain_text("predict no change")
+    assert tab.complaints == []
+
+
+def test_downloads(tab: Opened, server: Running, tmp_path: Path) -> None:
+    tab.goto(server.url)
+    tab.explain()
+    starts = {"html": b"<!doctype html>", "png": b"\x89PNG", "json": b"{"}
+    for kind, start in starts.items():
+        with tab.page.expect_download() as waiting:
+            tab.page.locator(f"[data-kind={kind}]").click()
+        path = tmp_path / waiting.value.suggested_filename
+        waiting.value.save_as(path)
+        assert path.name == f"explanation.{kind}"
+        assert path.read_bytes().lstrip().startswith(start)
+
+
+def test_a_link_restores_everything(tab: Opened, browser: Browser, server: Running) -> None:
+    tab.goto(server.url)
+    odd = "A & B = good? #1 % “superb” 映画"
+    tab.explain(odd, method="lime", target="negative", unit="word")
+    address = tab.page.url
+    assert not any("superb" in url.split("#")[0] for url in tab.requests)
+    context = browser.new_context()
+    other = opened(context.new_page())
+    other.goto(address)
+    other.finished()
+    assert other.page.locator("#given").input_value() == odd
+    assert other.page.locator("#method").input_value() == "lime"
+    expect(other.page.locator("#label")).to_have_text("negative")
+    assert other.complaints == []
+    context.close()
+
+
+def test_hostile_text_runs_nothing(tab: Opened, server: Running) -> None:
+    dialogs: list[str] = []
+    tab.page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+    tab.goto(server.url)
+    tab.explain(HOSTILE.replace("\x1b", ""))
+    tab.word("good").hover()
+    tab.word("good").click()
+    expect(tab.page.locator("#finding")).to_contain_text("model")
+    tab.page.locator("#compare").click()
+    expect(tab.page.locator("#rows article").first).to_be_visible()
+    assert tab.page.evaluate("window.hacked") is None
+    assert tab.page.locator("main img, iframe, object, embed").count() == 0
+    assert "{{7*7}}" in (tab.page.locator("#text").text_content() or "")
+    assert all(url.startswith(server.url) for url in tab.requests)
+    assert (dialogs, tab.complaints) == ([], [])
+
+
+def test_the_policy_stops_a_foreign_script(tab: Opened, server: Running) -> None:
+    tab.goto(server.url)
+    script = "Object.assign(document.createElement('script'), {text: 'window.x=1'})"
+    tab.page.evaluate(f"document.body.append({script})")
+    assert tab.page.evaluate("window.x") is None
+
+
+def test_mistakes_are_told_in_words(tab: Opened, server: Running) -> None:
+    tab.goto(server.url)
+    expect(tab.page.locator("#method option")).not_to_have_count(0)
+    tab.page.locator("#given").fill("x" * 20_001)
+    expect(tab.page.locator("#room")).to_contain_text("20,001 of 20,000")
+    tab.page.locator("#explain").click()
+    expect(tab.page.locator("#problem")).to_contain_text("20,001 characters. This server takes")
+    expect(tab.page.locator("#result")).to_be_hidden()
+
+
+def test_the_keyboard_alone_is_enough(tab: Opened, server: Running) -> None:
+    tab.goto(server.url)
+    page = tab.page
+    expect(page.locator("#method option")).not_to_have_count(0)
+    page.locator("#given").focus()
+    page.keyboard.type("good film with a bad end")
+    page.keyboard.press("Control+Enter")
+    tab.finished()
+    page.locator("#score").focus()
+    page.keyboard.press("Tab")
+    assert tab.lit("#text .w") == ["good"]
+    page.keyboard.press("End")
+    assert tab.lit("#text .w") == ["end"]
+    page.keyboard.press("ArrowLeft")
+    assert tab.lit("#text .w") == ["bad"]
+    page.keyboard.press("Enter")
+    expect(page.locator("#finding")).to_contain_text("predicted")
+    expect(page.locator("#said")).to_contain_text("predicted")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "gone"
+    page.keyboard.press("Enter")
+    expect(page.locator("#tray")).to_be_hidden()
+    page.locator(".wide .mark[tabindex='0']").focus()
+    before = tab.lit("#text .w")
+    page.keyboard.press("ArrowRight")
+    assert tab.lit("#text .w") != before
+    assert tab.complaints == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_phone_needs_no_sideways_scrolling(
+    browser: Browser, server: Running, scheme: str
+) -> None:
+    context = browser.new_context(
+        viewport={"width": 360, "height": 740},
+        color_scheme="dark" if scheme == "dark" else "light",
+        has_touch=True,
+    )
+    phone = opened(context.new_page())
+    phone.goto(server.url)
+    phone.explain("x" * 80 + " is a good film, is it not?")
+    phone.word("good").tap()
+    expect(phone.page.locator("#finding")).to_contain_text("predicted")
+    for button in ("#compare", "#deletion"):
+        phone.page.locator(button).click()
+    expect(phone.page.locator("#curve")).to_be_visible()
+    assert phone.page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert phone.page.locator("#charts .chart:visible").count() == 1
+    assert phone.complaints == []
+    context.close()
+
+
+def test_the_docs_need_no_network(tab: Opened, server: Running) -> None:
+    tab.goto(f"{server.url}docs")
+    expect(tab.page.locator(".endpoint")).to_have_count(8)
+    expect(tab.page.locator("#endpoints")).to_contain_text("POST /api/explain")
+    assert all(url.startswith(server.url) for url in tab.requests)
+    assert tab.complaints == []
+
+
+def test_rounds_arrive_before_the_result_and_stop_works(tab: Opened) -> None:
+    with running("serve", "--port", "0", module="tests.web.slow_server") as slow:
+        tab.goto(slow.url)
+        expect(tab.page.locator("#method option")).not_to_have_count(0)
+        tab.page.locator("#given").fill("good bad fine poor " * 8)
+        tab.page.locator("#explain").click()
+        expect(tab.page.locator("#stage")).to_contain_text("sequences asked")
+        expect(tab.page.locator("#result.sketch")).to_be_visible()
+        assert tab.page.locator(".wide .mark").count() == 4
+        tab.page.locator("#stop").click()
+        expect(tab.page.locator("#result")).to_be_hidden()
+        expect(tab.page.locator("#said")).to_have_text("Stopped.")
+    assert tab.complaints == []
+
+
+def test_a_server_that_dies_mid_stream_is_told_in_words(tab: Opened) -> None:
+    with running("serve", "--port", "0", module="tests.web.slow_server") as slow:
+        tab.goto(slow.url)
+        expect(tab.page.locator("#method option")).not_to_have_count(0)
+        tab.page.locator("#given").fill("good bad fine poor " * 8)
+        tab.page.locator("#explain").click()
+        expect(tab.page.locator("#stage")).to_contain_text("sequences asked")
+        slow.process.send_signal(signal.SIGKILL)
+        expect(tab.page.locator("#problem")).to_contain_text(
+            "The connection to the server was lost"
+        )
+        expect(tab.page.locator("#result")).to_be_hidden()
+        tab.page.locator("#explain").click()
+        expect(tab.page.locator("#problem")).to_contain_text("lost")
+
+
+def test_the_token_is_asked_for_and_kept_out_of_sight(tab: Opened, browser: Browser) -> None:
+    token = "a-token-of-some-length"
+    with running("serve", "--port", "0", "--token", token, module="tests.web.slow_server") as slow:
+        address = slow.url.partition("?")[0]
+        tab.goto(slow.url)
+        expect(tab.page.locator("#method option")).not_to_have_count(0)
+        assert tab.page.url == address  # no token in the address any more
+        tab.page.reload()
+        expect(tab.page.locator("#method option")).not_to_have_count(0)
+        context = browser.new_context()
+        stranger = opened(context.new_page())
+        stranger.goto(address)
+        expect(stranger.page.locator("#problem")).to_contain_text(re.compile("token", re.I))
+        stranger.page.locator("#token").fill(token)
+        stranger.page.keyboard.press("Enter")
+        expect(stranger.page.locator("#method option")).not_to_have_count(0)
+        expect(stranger.page.locator("#problem")).to_be_hidden()
+        context.close()
