@@ -248,3 +248,14 @@ def test_progress_ends_where_it_planned(demo):
 
 def test_the_default_classifier_is_the_demo_model():
     assert piste.explain("a superb film").model == "demo"
+
+
+def test_known_answers_change_nothing(demo):
+    text = "The plot is thin, but the acting is superb."
+    for budget in (None, 120):
+        answers = {}
+        cold = piste.explain(text, demo, answers=answers, budget=budget)
+        warm = piste.explain(text, demo, answers=answers, budget=budget)
+        assert (cold.scores["lin"] == warm.scores["lin"]).all()
+        assert cold.stopped == warm.stopped
+        assert warm.cost.forwards == 0

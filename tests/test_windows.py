@@ -50,11 +50,21 @@ def test_without_sentences_windows_end_between_words(wordpiece):
     assert words == {"unforgettable", "incomprehensible"}
 
 
-def test_a_word_longer_than_a_window_is_cut_all_the_same(wordpiece):
-    classifier = piste.load(tiny_bert(len(wordpiece)), wordpiece, backend="torch")
-    encoding = classifier.encode("x1" * 60)
-    if len(encoding.ids) > encoding.limit:
-        assert sum(len(part.ids) for part in windows(encoding)) == len(encoding.ids)
+def test_a_word_longer_than_a_window_is_cut_and_no_place_comes_twice(byte_level):
+    from copy import deepcopy
+
+    from tests.conftest import tiny_gpt2
+
+    short = deepcopy(byte_level)
+    short.model_max_length = 5
+    classifier = piste.load(tiny_gpt2(len(byte_level)), short, backend="torch")
+    text = "a good film.\n\nxyzzyxyzzyxyzzyxyzzy qqq.\n\nthe end"
+    found = piste.explain(text, classifier, "occlusion", long="windows")
+    places = [(player.start, player.end) for player in found.players]
+    assert len(set(places)) == len(places)
+    assert "".join(player.text for player in found.players) == text.replace(" ", "").replace(
+        "\n", ""
+    )
 
 
 def test_truncation_is_said_loudly(wordpiece):
@@ -102,7 +112,9 @@ def test_what_is_explained_is_the_weighted_mean_of_the_windows():
     answers = bag.margin([LONG[part.spans[0][0] : part.spans[-1][1]] for part in parts])
     found = piste.explain(LONG, bag, "occlusion", long="windows", target="yes")
     assert found.target.score == pytest.approx(weights @ answers)
-    assert found.target.probability == pytest.approx(1 / (1 + np.exp(-weights @ answers)))
+    assert found.target.probability == pytest.approx(
+        weights @ (1 / (1 + np.exp(-np.array(answers))))
+    )
     assert len(found.players) == len(split(bag.encode(LONG)).items)
 
 
@@ -153,8 +165,66 @@ def test_every_class_in_windows():
     bag = Averaged(40)
     bag.inner, bag.labels = inner, ("up", "down", "flat")
     found = piste.explain(LONG, bag, long="windows", target="all")
-    assert {"value: down", "value: flat"} <= found.scores.keys() or "value: up" in found.scores
-    assert 0 < found.target.probability < 1
+    values = [scores for name, scores in found.scores.items() if name.startswith("value")]
+    assert len(values) == 3
+    assert np.sum(values, axis=0) == pytest.approx(np.zeros(len(found.players)), abs=1e-6)
+    assert found.target.label == "up"  # "good" comes as often as "bad", and both above 0.5
+    assert found.settings["classes"] == "shared"
+    assert found.settings["long"] == "windows"
+
+
+def test_the_predicted_label_has_the_highest_score():
+    def function(texts):
+        return [[6.0, 0, 0] if "aa" in text else [0, 3.9, 3.9] for text in texts]
+
+    bag = Averaged(4)
+    bag.inner, bag.labels = piste.from_function(function, ["A", "B", "C"]), ("A", "B", "C")
+    text = "aa aa aa aa bb bb bb bb bb bb bb bb"
+    found = {
+        label: piste.explain(text, bag, "occlusion", long="windows", target=label).target
+        for label in ("predicted", "A", "B", "C")
+    }
+    best = max("ABC", key=lambda label: found[label].score)
+    assert found["predicted"].label == best
+    assert sum(found[label].probability for label in "ABC") == pytest.approx(1)
+
+
+def test_value_importance_and_lin_belong_together(wordpiece):
+    classifier = piste.load(tiny_bert(len(wordpiece)), wordpiece, backend="torch")
+    found = piste.explain(LONG, classifier, long="windows")
+    expected = found.scores["value"] * np.exp(found.scores["importance"])
+    assert found.scores["lin"] == pytest.approx(expected)
+
+
+def test_attention_of_all_windows_sums_to_one(wordpiece):
+    classifier = piste.load(tiny_bert(len(wordpiece)), wordpiece, backend="torch")
+    found = piste.explain(LONG, classifier, "attention", long="windows", repeats="separate")
+    assert found.scores["alpha-avg"].sum() + found.frame_share == pytest.approx(1)
+
+
+def test_too_small_a_budget_names_the_windows():
+    with pytest.raises(SettingError, match="windows"):
+        piste.explain(LONG, Averaged(40), long="windows", budget=30)
+
+
+def test_many_classes_in_windows_are_refused():
+    bag = Averaged(40)
+    names = tuple(f"c{i}" for i in range(20))
+    bag.inner = piste.from_function(lambda texts: [[len(t)] * 20 for t in texts], names)
+    bag.labels = names
+    with pytest.raises(SettingError, match="Name the label"):
+        piste.explain(LONG, bag, long="windows", target="all")
+
+
+def test_a_frame_that_fills_the_model(wordpiece):
+    from copy import deepcopy
+
+    tiny = deepcopy(wordpiece)
+    tiny.model_max_length = 2
+    classifier = piste.load(tiny_bert(len(wordpiece)), tiny, backend="torch")
+    for long in ("windows", "truncate"):
+        with pytest.raises(piste.PisteError, match="fill them"):
+            piste.explain("good film", classifier, long=long)
 
 
 def test_five_thousand_words_with_the_embedded_model(demo):

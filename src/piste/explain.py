@@ -16,12 +16,14 @@ from piste.lexicon import Lexicon
 from piste.merging import merged
 from piste.methods import find_method, settings
 from piste.methods.base import Method
+from piste.methods.classes import MOST
 from piste.methods.every_class import ALL, EveryClass, is_every
 from piste.methods.from_lexicon import FromLexicon
+from piste.methods.slalom import Slalom
 from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier
 from piste.models.query import BATCH_TOKENS, Meter, Progress, Query, Watch
-from piste.models.target import resolve_target
+from piste.models.target import margins, resolve_target
 from piste.ragged import Ragged
 from piste.text.cutting import cut
 from piste.text.encoding import Encoding, texts
@@ -79,7 +81,7 @@ def explain(
     wanted = _Wanted(
         name=name,
         method=EveryClass(chosen) if every else chosen,
-        settings=settings(chosen) | ({"target": ALL} if every else {}),
+        settings=settings(chosen) | _for_all(chosen, every),
         target=None if every else target,
         unit=unit,
         repeats=repeats,
@@ -166,14 +168,57 @@ def _in_windows(
     tokens = np.array([len(window.ids) for window in windows])
     weights = tokens / tokens.sum()
     wholes = query.logits(Ragged.of([window.ids for window in windows]))
-    mean = np.asarray(weights @ wholes)
-    wanted = replace(wanted, target=resolve_target(query.classifier, mean, wanted.target).index)
-    left, parts = query.left, []
-    for window, weight in zip(windows, weights, strict=True):
-        meter.next()
-        budget = None if left is None else int(weight * left)
-        parts.append(_explained(window, query.anew(budget), wanted))
-    return replace(merged(parts, weights.tolist()), budget=wanted.budget)
+    classes = range(wholes.shape[1])
+    scores = np.stack([margins(wholes, query.classifier, index) for index in classes], axis=1)
+    chosen = resolve_target(query.classifier, np.asarray(weights @ scores), wanted.target)
+    if isinstance(wanted.method, EveryClass) and len(classes) > MOST:
+        raise SettingError(
+            f"In windows every class of {MOST} can be explained, and there are {len(classes):,}.",
+            "Name the label, or cut the text off.",
+        )
+    wanted = replace(wanted, target=chosen.index, settings=wanted.settings | {"long": "windows"})
+    parts = [
+        _window(window, query, int(tokens.sum()), wanted, meter, dict(query.answers))
+        for window in windows
+    ]
+    found = merged(parts, weights.tolist())
+    cost = replace(
+        found.cost,
+        forwards=found.cost.forwards + query.forwards,
+        tokens=found.cost.tokens + query.tokens,
+        query_seconds=found.cost.query_seconds + query.seconds,
+    )
+    return replace(found, cost=cost)
+
+
+def _window(
+    window: Encoding,
+    query: Query,
+    tokens: int,
+    wanted: _Wanted,
+    meter: Meter,
+    answers: dict[bytes, FloatArray],
+) -> Explanation:
+    """One window on a line of its own; its answers are forgotten with it."""
+    share = None if query.left is None else query.left * len(window.ids) // tokens
+    meter.next()
+    line = query.anew(share)
+    line.answers = answers
+    try:
+        return _explained(window, line, wanted)
+    except SettingError as error:
+        if share is None:
+            raise
+        raise SettingError(
+            f"The budget leaves {share} sequences for one of the windows: {error}",
+            "All windows share the budget: give more.",
+        ) from error
+
+
+def _for_all(method: Method, every: bool) -> dict[str, Any]:
+    """What explaining all classes changes in the settings."""
+    shared = {"classes": "shared"} if isinstance(method, Slalom) else {}
+    return {"target": ALL} | shared if every else {}
 
 
 def _chosen(

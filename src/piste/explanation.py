@@ -49,7 +49,7 @@ class Target:
 
     index: int
     label: str
-    scale: str  # "log-odds" or "raw score"
+    scale: str  # "log-odds", "raw score" or "logit above the mean of all classes"
     score: float  # of the whole text, on that scale, towards this label
     probability: float | None  # None on the raw scale
     labels: tuple[str, ...]

@@ -2,18 +2,17 @@
 
 What is explained is the mean of the model's answers to the windows, each weighed by its share of
 the tokens. So a score that says how far an answer moves counts with its window's weight; what a
-word is worth by itself (value, importance) does not depend on the window it stands in. Words that
-share a score get the mean over their places.
+word is worth by itself (value, importance and so lin) does not depend on the window it stands in.
+Importances are told against the special tokens, which all windows share, before they are averaged.
+Words that share a score get the mean over their places.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from scipy.special import expit
 
 from piste.explanation import (
-    SIDELESS,
     Agreement,
     Cost,
     Explanation,
@@ -25,7 +24,7 @@ from piste.explanation import (
 )
 from piste.ragged import IntArray
 
-BY_ITSELF = frozenset({"value", "importance"})
+BY_ITSELF = frozenset({"value", "importance", "lin", "anchor"})
 
 
 def merged(parts: Sequence[Explanation], weights: Sequence[float]) -> Explanation:
@@ -33,10 +32,10 @@ def merged(parts: Sequence[Explanation], weights: Sequence[float]) -> Explanatio
     first = parts[0]
     players = _players(parts)
     groups = np.array([player.group for player in players])
-    scores = {
-        name: _shared(_joined([part.scores for part in parts], name, weights), groups)
-        for name in first.scores
-    }
+    told = _aligned(parts)
+    scores = {name: _shared(_joined(told, name, weights), groups) for name in first.scores}
+    if {"value", "importance", "lin"} <= scores.keys():
+        scores["lin"] = scores["value"] * np.exp(scores["importance"])
     known = all(part.errors for part in parts)
     errors = {
         # Parts of a mean may err together, as those of one window do: the mean of their errors.
@@ -44,10 +43,8 @@ def merged(parts: Sequence[Explanation], weights: Sequence[float]) -> Explanatio
         for name in (first.errors if known else {})
     }
     target = replace(first.target, score=_mean([part.target.score for part in parts], weights))
-    if target.probability is not None:
-        likely = _mean([part.target.probability or 0.0 for part in parts], weights)
-        odds = target.scale == "log-odds"
-        target = replace(target, probability=float(expit(target.score)) if odds else likely)
+    likely = _maybe_mean([part.target.probability for part in parts], weights)
+    target = replace(target, probability=likely)
     return replace(
         first,
         players=players,
@@ -76,11 +73,24 @@ def _players(parts: Sequence[Explanation]) -> tuple[Player, ...]:
     return tuple(players)
 
 
+def _aligned(parts: Sequence[Explanation]) -> list[dict[str, FloatArray]]:
+    """The windows' scores, with importances that mean the same in all of them."""
+    frames = [part.formula.frame for part in parts if part.formula is not None]
+    known = [frame[1] for frame in frames if frame is not None]
+    if len(known) < len(parts) or "importance" not in parts[0].scores:
+        return [part.scores for part in parts]
+    middle = float(np.mean(known))
+    return [
+        part.scores | {"importance": part.scores["importance"] + middle - own}
+        for part, own in zip(parts, known, strict=True)
+    ]
+
+
 def _joined(
     found: Sequence[Mapping[str, FloatArray]], name: str, weights: Sequence[float]
 ) -> FloatArray:
     """A score of all windows' players, in order."""
-    by_itself = name.split(":")[0] in BY_ITSELF or name in SIDELESS
+    by_itself = name.split(":")[0] in BY_ITSELF
     pairs = zip(found, weights, strict=True)
     return np.concatenate([one[name] * (1.0 if by_itself else weight) for one, weight in pairs])
 

@@ -82,7 +82,7 @@ def _explanation(data: Mapping[str, Any]) -> Explanation:
         frame_share=_maybe(data["frame_share"], _number),
         stopped=_maybe(data.get("stopped"), _stopped),
         formula=_maybe(data.get("formula"), lambda value: _formula(value, len(players))),
-        second=_maybe(data.get("second"), _integer),
+        second=_maybe(data.get("second"), lambda value: _place(value, len(text))),
         notes=tuple(_string(note) for note in _sequence(data["notes"])),
     )
 
@@ -97,6 +97,13 @@ def _player(item: Any, length: int) -> Player:
     if segment not in (0, 1):
         raise ValueError(f"there is no segment {segment}")
     return Player(_string(data["text"]), start, end, ids, _integer(data["group"]), segment)
+
+
+def _place(value: Any, length: int) -> int:
+    place = _integer(value)
+    if not 0 <= place <= length:
+        raise ValueError(f"character {place} lies outside the text")
+    return place
 
 
 def _target(data: Mapping[str, Any]) -> Target:

@@ -258,3 +258,25 @@ def test_a_function_of_ids_gets_pairs_in_one_row(wordpiece):
     classifier = piste.from_function(function, tokenizer=wordpiece)
     piste.explain("the film", classifier, "occlusion", pair="was good")
     assert seen[0].tolist() == [wordpiece("the film", "was good")["input_ids"]]
+
+
+def test_a_function_may_fill_the_same_array_again():
+    worth = {"good": 3.0, "bad": -2.0}
+    kept = np.zeros((5000, 2))
+
+    def function(texts):
+        for row, text in enumerate(texts):
+            kept[row] = 0, sum(worth.get(word, 0.0) for word in text.split()) / len(text.split())
+        return kept[: len(texts)]
+
+    found = piste.explain("a good film with a bad end", piste.from_function(function), target=1)
+    fresh = piste.from_function(lambda texts: function(texts).copy())
+    expected = piste.explain("a good film with a bad end", fresh, target=1)
+    assert (found.scores["value"] == expected.scores["value"]).all()
+
+
+@pytest.mark.parametrize("answer", [["1", "2"], [1j, 2j], [object()]])
+def test_answers_that_are_no_numbers(answer):
+    function = piste.from_function(lambda texts: (answer * len(texts))[: len(texts)])
+    with pytest.raises(piste.PisteError, match="not numbers"):
+        piste.explain("a good film", function)

@@ -192,3 +192,58 @@ def test_a_pair_with_an_empty_text_is_refused(classifier):
 def test_sentences_do_not_reach_from_one_text_into_the_other(classifier):
     found = piste.explain("the film", classifier, "occlusion", pair="was good", unit="sentence")
     assert [player.text for player in found.players] == ["the film", "was good"]
+
+
+@pytest.mark.parametrize("first", ["the film was good\n", "good  ", "good"])
+@pytest.mark.parametrize("second", ["the plot was bad", "  bad"])
+def test_blanks_at_the_ends_stay_with_their_text(first, second):
+    from transformers import RobertaConfig, RobertaForSequenceClassification
+
+    from tests.models.test_families import SIZES, roberta_tokenizer
+
+    tokenizer = roberta_tokenizer()
+    torch.manual_seed(0)
+    config = RobertaConfig(vocab_size=len(tokenizer), pad_token_id=1, type_vocab_size=1, **SIZES)
+    model = RobertaForSequenceClassification(config).eval()
+    encoding = piste.load(model, tokenizer, backend="torch").encode(first, second)
+    players = split(encoding)
+    asked = Query(piste.load(model, tokenizer, backend="torch"), encoding.frame)
+    answer = asked.logits(players.tokens(players.whole))[0]
+    assert answer == pytest.approx(plain(model, tokenizer, first, second), abs=1e-4)
+    assert all(p.segment == int(p.start >= encoding.second) for p in players.items)
+
+
+def test_xlnet_has_types_without_saying_how_many(sentencepiece):
+    from transformers import XLNetConfig, XLNetForSequenceClassification
+
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=sentencepiece.backend_tokenizer,
+        pad_token="<pad>",
+        unk_token="<unk>",
+        model_input_names=["input_ids", "token_type_ids", "attention_mask"],
+        model_max_length=64,
+    )
+    tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
+        single="$A:0 </s>:0 <s>:2",
+        pair="$A:0 </s>:0 $B:1 </s>:1 <s>:2",
+        special_tokens=[("<s>", 0), ("</s>", 2)],
+    )
+    torch.manual_seed(0)
+    config = XLNetConfig(vocab_size=len(tokenizer), d_model=32, n_layer=2, n_head=2, d_inner=64)
+    config.initializer_range = 0.3
+    model = XLNetForSequenceClassification(config).eval()
+    for backend in ("torch", "auto"):
+        classifier = piste.load(model, tokenizer, backend=backend)
+        found = piste.explain(FIRST, classifier, "occlusion", pair=SECOND, target=1)
+        logits = plain(model, tokenizer, FIRST, SECOND)
+        assert found.target.score == pytest.approx(logits[1] - logits[0], abs=1e-3)
+
+
+def test_a_pair_of_one_word_each_says_that_there_is_nothing_to_compare():
+    found = piste.explain("good", piste.from_function(Watching()), pair="bad")
+    assert any("neither text empty" in note for note in found.notes)
+
+
+def test_a_second_text_of_nothing(classifier):
+    with pytest.raises(InputError, match="second text"):
+        piste.explain("good", classifier, pair="\u200b")

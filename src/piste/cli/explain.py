@@ -129,6 +129,10 @@ def _classifier(
 
     if asked is None:
         return piste.load(model, device=device, trust_remote_code=trust_remote_code)
+    if trust_remote_code:
+        raise SettingError(
+            "Code of a language model is never run.", "Leave --trust-remote-code out."
+        )
     if endpoint is None:
         return piste.from_llm(model, *asked, device=device)
     named = None if model == "demo" else model

@@ -56,8 +56,9 @@ class Classes:
     @property
     def others(self) -> tuple[str, ...]:
         """Names of the classes beside the target."""
-        rest = ("all others",) if self.rest else ()
-        return (*names(self.target.labels, self.indices[1:]), *rest)
+        named = names(self.target.labels, self.indices[1:])
+        rest = "all others" if "all others" not in named else "all other classes"
+        return (*named, rest) if self.rest else named
 
 
 def likeliest(whole: FloatArray, target: Target) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from piste.explanation import SIDELESS, Target
+from piste.explanation import Target
 from piste.methods.base import Attribution, Method
 from piste.methods.classes import left_out, likeliest, names
 from piste.methods.slalom import Slalom
@@ -17,11 +17,13 @@ from piste.models.target import resolve_target
 from piste.text.players import Players
 
 ALL = "all"
+CLASSLESS = frozenset({"alpha-avg", "alpha-max", "rollout"})  # the same whatever the class
 
 
 def is_every(target: str | int | None, classifier: Classifier) -> bool:
     """Whether all classes are meant: a label of that name goes before the word."""
-    return target == ALL and ALL not in (classifier.labels or ())
+    labels = [label.casefold() for label in classifier.labels or ()]
+    return isinstance(target, str) and target == ALL and ALL not in labels
 
 
 @dataclass(frozen=True)
@@ -37,23 +39,34 @@ class EveryClass:
     def explain(
         self, query: Query, players: Players, target: Target, rng: np.random.Generator
     ) -> Attribution:
+        if len(target.labels) == 1:
+            return self.method.explain(query, players, target, rng)
         if isinstance(self.method, Slalom):
             return replace(self.method, classes="shared").explain(query, players, target, rng)
         whole = query.logits(players.tokens(players.whole))[0]
-        found = self._one(query, players, target, rng)
-        if found.primary in SIDELESS:
+        left = query.left  # every class may ask as much, and all ask the same
+        found = self._one(query.anew(left), players, target, copy.deepcopy(rng), query)
+        if found.primary in CLASSLESS:
             note = f"{found.primary} is the same for every class."
             return replace(found, notes=(*found.notes, note))
         scores, errors, classes = dict(found.scores), dict(found.errors), likeliest(whole, target)
         for index, label in zip(classes[1:], names(target.labels, classes[1:]), strict=True):
-            one = self._one(query, players, resolve_target(query.classifier, whole, index), rng)
+            other = resolve_target(query.classifier, whole, index)
+            one = self._one(query.anew(left), players, other, copy.deepcopy(rng), query)
             scores[f"{one.primary}: {label}"] = one.scores[one.primary]
-            if errors:
-                errors[f"{one.primary}: {label}"] = one.errors[one.primary]
-        return replace(found, scores=scores, errors=errors, notes=found.notes + left_out(target))
+            errors |= {f"{n}: {label}": e for n, e in one.errors.items() if n == one.primary}
+        known = errors if errors.keys() == scores.keys() else {}
+        return replace(found, scores=scores, errors=known, notes=found.notes + left_out(target))
 
     def _one(
-        self, query: Query, players: Players, target: Target, rng: np.random.Generator
+        self,
+        line: Query,
+        players: Players,
+        target: Target,
+        rng: np.random.Generator,
+        query: Query,
     ) -> Attribution:
-        """With a copy of the generator: the same questions for every class."""
-        return self.method.explain(query, players, target, copy.deepcopy(rng))
+        """One class, on a line of its own; what it asked is counted with the rest."""
+        found = self.method.explain(line, players, target, rng)
+        query.count_too(line)
+        return found

@@ -35,15 +35,25 @@ class Samples:
     classes: Classes | None = None  # fitted together; None: the target alone
     rows: Ragged = field(default_factory=lambda: Ragged.of([]))
     answers: FloatArray = field(default_factory=lambda: np.empty((0, 0)))  # [rows, outputs]
+    known: set[bytes] = field(default_factory=set)  # the rows, as the model sees them
 
     def ask(self, rows: Ragged) -> bool:
-        """Add the model's answers to these rows; False where it had given all of them before."""
+        """Add the model's answers to these rows; False where all of them had been asked before.
+
+        By the rows, not by what the model was really asked: it may know answers from elsewhere.
+        """
         if not len(rows):
             return False
-        before, found = self.query.forwards, self.answered(rows)
+        before, found = len(self.known), self.answered(rows)
+        self.known.update(self._keys(rows))
         self.answers = np.concatenate([self.answers, found]) if self.answers.size else found
         self.rows = Ragged.concat([self.rows, rows])
-        return self.query.forwards > before
+        return len(self.known) > before
+
+    def _keys(self, rows: Ragged) -> list[bytes]:
+        seen = Ragged.concat([self.players.whole, rows])  # the whole text is asked first
+        tokens = self.players.tokens(seen)
+        return [tokens.row(index).tobytes() for index in range(len(tokens))]
 
     def answered(self, rows: Ragged) -> FloatArray:
         """The model's scores of these rows [rows, outputs], the target's first."""

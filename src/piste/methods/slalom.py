@@ -252,8 +252,8 @@ class Slalom:
 
 def _limit(sizes: dict[str, int], checks: dict[str, Ragged], query: Query) -> int:
     """How many rows the fit may have in all; the budget is counted before the first is asked."""
-    if query.left is not None:
-        return query.left - sum(len(rows) for rows in checks.values()) - sizes["removals"]
+    if query.budget is not None:  # less one for the whole text, asked here or known before
+        return query.budget - 1 - sum(len(rows) for rows in checks.values()) - sizes["removals"]
     fitted = sum(sizes[kind] for kind in ("singles", "short", "subsets", "deletions"))
     return fitted if query.tolerance is None else PATIENCE * fitted
 
@@ -279,6 +279,8 @@ def _notes(samples: Samples) -> list[str]:
     if distinct == 1:
         return ["To the model there is only one distinct word: nothing to compare its weight with."]
     notes = [] if samples.classes is None else list(left_out(samples.target))
+    if len(samples.known) == 1:  # a pair of one word each
+        return ["There is only one sequence that leaves neither text empty: nothing to compare."]
     if float(np.ptp(answers, axis=0).max()) <= 1e-9 * max(1.0, float(np.abs(answers).max())):
         notes.append("The model gives the same answer whatever the words: importances are unknown.")
     if unasked:

@@ -116,8 +116,8 @@ class FunctionClassifier:
             )
         return logits
 
-    def notes(self) -> tuple[str, ...]:
-        if self.asks_twice and self.kept is not None:
+    def notes(self, may_ask: bool = True) -> tuple[str, ...]:
+        if may_ask and self.asks_twice and self.kept is not None:
             self.asks_twice = False
             self.doubt = self._asked_again(*self.kept)
         remarks = () if self.remarks is None else self.remarks()
@@ -216,10 +216,14 @@ def _needed_blank(before: str, word: str) -> str:
 def _as_numbers(answer: Any, rows: int) -> FloatArray:
     """What the function returned, as an array with one row a text."""
     if hasattr(answer, "detach"):  # a torch tensor, without importing torch
-        answer = answer.detach().cpu()
+        answer = answer.detach().cpu().double()
     try:
-        scores = np.asarray(answer, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+        # A copy: the function may fill the same array again.
+        given = np.array(answer)
+        if given.dtype.kind not in "biuf":
+            raise TypeError(f"{given.dtype} has no order")
+        scores = given.astype(np.float64)
+    except (TypeError, ValueError, RuntimeError) as error:
         raise OutputError(
             f"The function returned something that is not numbers: {error}.",
             "Return an array: [n, classes] logits or [n] margins.",

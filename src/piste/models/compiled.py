@@ -26,7 +26,7 @@ from piste.files import cache_directory
 from piste.models.huggingface import HuggingFaceClassifier, unpadded
 from piste.models.pretrained import evaluating
 from piste.models.protocol import Outputs
-from piste.models.tokens import plain, quiet
+from piste.models.tokens import ANY_TYPE, plain, quiet, types_of
 from piste.ragged import IntArray
 from piste.text.cutting import truncated
 from piste.text.encoding import TYPE, Encoding
@@ -72,7 +72,8 @@ class CompiledClassifier:
         return self.origin.encode(text, pair)
 
     def logits(self, ids: IntArray) -> FloatArray:
-        if _stamp(self.origin.model) != self.stamp:  # trained on since: what was compiled is stale
+        stale = _stamp(self.origin.model) != self.stamp  # trained on since
+        if stale or (len(self.request.inputs) < 3 and types_of(ids) is not None):
             return self.origin.logits(ids)
         return _infer(self.request, ids)
 
@@ -116,7 +117,7 @@ def compile_classifier(classifier: HuggingFaceClassifier) -> CompiledClassifier:
 
 
 def _compiled(classifier: HuggingFaceClassifier) -> Any:
-    inputs = 3 if classifier.reader.types > 1 else 2
+    inputs = 3 if 1 < classifier.reader.types < ANY_TYPE else 2
     folder = cache_directory() / "openvino" / f"{_key(classifier.model)}-{inputs}"
     core = new_core()
     with _calm():
@@ -223,6 +224,8 @@ def _difference(classifier: HuggingFaceClassifier, request: Any) -> float:
         frame = encoded.frame
         rows = [[*frame.prefix, *order, *frame.suffix] for order in (body, body[::-1])]
         ids = np.array(rows, dtype=np.int64)
+        if len(request.inputs) > 2:
+            ids[1] += TYPE  # as if it were a second text
         gap = np.abs(_infer(request, ids) - classifier.logits(ids)).max()
         largest = max(largest, float(gap)) if np.isfinite(gap) else float("inf")
     return largest

@@ -18,6 +18,7 @@ import numpy as np
 from piste.explanation import FloatArray
 from piste.models.protocol import Classifier
 from piste.models.query import BATCH_TOKENS
+from piste.models.shared import shared
 from piste.ragged import IntArray
 
 Item = TypeVar("Item")
@@ -33,16 +34,12 @@ class _Question:
 
 @dataclass
 class Gathering:
-    """A classifier that answers several threads together. Use it through `together`."""
+    """The line of several threads to one classifier. Use it through `together`."""
 
     classifier: Classifier
     active: int = 0  # threads that may ask
     waiting: list[_Question] = field(default_factory=list)
     lock: threading.Condition = field(default_factory=threading.Condition)
-
-    def __getattr__(self, name: str) -> Any:
-        # Everything but `logits` is the classifier's own.
-        return getattr(self.classifier, name)
 
     def logits(self, ids: IntArray) -> FloatArray:
         question = _Question(ids)
@@ -82,14 +79,23 @@ class Gathering:
                 for start in range(0, len(distinct), size)
             ]
             answers = np.concatenate(parts)[place.reshape(-1)]
-        except BaseException as error:  # every thread must hear of it, or it waits for ever
-            for question in asked:
-                question.problem = error
+        except Exception as error:  # every thread must hear of it, or it waits for ever
+            self._answer_one_by_one(asked, error)
             return
         start = 0
         for question in asked:
             question.answer = answers[start : start + len(question.ids)]
             start += len(question.ids)
+
+    def _answer_one_by_one(self, asked: list[_Question], problem: Exception) -> None:
+        """Who asked what the model cannot answer hears so; the others get their answers."""
+        for question in asked:
+            try:
+                if len(asked) == 1:
+                    raise problem
+                question.answer = self.classifier.logits(question.ids)
+            except Exception as error:
+                question.problem = error
 
 
 def together(
@@ -105,12 +111,19 @@ def together(
     with ThreadPoolExecutor(max_workers=max(1, threads)) as pool:
         for start in range(0, len(items), max(1, threads)):
             group = items[start : start + max(1, threads)]
+            asking: Any = shared(classifier)  # tokenizers and gradients, one at a time
             gathering = Gathering(classifier, active=len(group))
-            yield from pool.map(partial(_one, gathering, work), group)
+            asking.logits = gathering.logits
+            yield from pool.map(partial(_one, gathering, asking, work), group)
 
 
-def _one(gathering: Gathering, work: Callable[[Classifier, Item], Found], item: Item) -> Found:
+def _one(
+    gathering: Gathering,
+    asking: Classifier,
+    work: Callable[[Classifier, Item], Found],
+    item: Item,
+) -> Found:
     try:
-        return work(gathering, item)
+        return work(asking, item)
     finally:
         gathering.leave()

@@ -33,7 +33,7 @@ from piste.models.pretrained import (
     read,
 )
 from piste.models.protocol import Outputs
-from piste.models.tokens import Reader, plain, quiet, types_of
+from piste.models.tokens import ANY_TYPE, Reader, plain, quiet, types_of
 from piste.ragged import IntArray
 from piste.text.encoding import Encoding
 
@@ -71,8 +71,9 @@ class HuggingFaceClassifier:
     def reader(self) -> Reader:
         known = int(self.model.get_input_embeddings().num_embeddings)
         takes = "token_type_ids" in inspect.signature(self.model.forward).parameters
-        types = int(getattr(self.model.config, "type_vocab_size", None) or 0) if takes else 0
-        return Reader(self.tokenizer, self.limit, known, types)
+        # Some (XLNet) take types without saying how many they know.
+        types = getattr(self.model.config, "type_vocab_size", ANY_TYPE) if takes else 0
+        return Reader(self.tokenizer, self.limit, known, int(types or 0))
 
     def encode(self, text: str, pair: str | None = None) -> Encoding:
         encoding = self.reader.encode(text, pair)

@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 import torch
 import transformers
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
 from piste.errors import ModelError, SettingError
 from piste.explanation import FloatArray
-from piste.models import checks
+from piste.models import checks, failures
 from piste.models.next_tokens import NextTokens
 from piste.models.pretrained import (
+    NO_CODE,
     array,
     check_device,
     evaluating,
@@ -72,7 +73,7 @@ class LanguageModelClassifier:
             self.longest, self.share = ids.shape[1], float(np.exp(scores[0]).sum())
         return scores
 
-    def notes(self) -> tuple[str, ...]:
+    def notes(self, may_ask: bool = True) -> tuple[str, ...]:
         if self.share >= LITTLE:
             return ()
         return (
@@ -159,7 +160,7 @@ def _loaded(model: Any, tokenizer: Any, device: str | None) -> tuple[Any, Any]:
     if tokenizer is not None:
         return loaded, load_tokenizer(tokenizer)
     make = partial(AutoTokenizer.from_pretrained, trust_remote_code=False, **file)
-    return loaded, read("the tokenizer of", source, make)
+    return loaded, read(failures.TOKENIZER, source, make)
 
 
 def _source(name: str) -> tuple[str, dict[str, str]]:
@@ -171,6 +172,8 @@ def _source(name: str) -> tuple[str, dict[str, str]]:
 
 
 def _load_model(source: str, file: dict[str, str], device: str | None) -> Any:
+    if not file:  # what is missing is told apart from what is damaged
+        read(failures.CONFIGURATION, source, partial(AutoConfig.from_pretrained, **NO_CODE))
     make = partial(
         AutoModelForCausalLM.from_pretrained,
         output_loading_info=True,
@@ -180,7 +183,7 @@ def _load_model(source: str, file: dict[str, str], device: str | None) -> Any:
     )
     # The reader of GGUF files has a progress bar that no setting turns off.
     with contextlib.redirect_stderr(io.StringIO()) if file else contextlib.nullcontext():
-        model, report = read("the weights of", source, make)
+        model, report = read(failures.WEIGHTS if not file else "the GGUF file of", source, make)
     kinds = model.config.architectures or []
     trained_for = [kind for kind in kinds if "MaskedLM" in kind or "Classification" in kind]
     if report["missing_keys"] or trained_for:

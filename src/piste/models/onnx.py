@@ -14,7 +14,7 @@ from transformers import AutoConfig, PretrainedConfig
 
 from piste.errors import ModelError, OutputError
 from piste.explanation import FloatArray
-from piste.models import checks
+from piste.models import checks, failures
 from piste.models.compiled import SETTINGS, available, new_core
 from piste.models.pretrained import labels_of, load_tokenizer, outputs_of, read
 from piste.models.protocol import Outputs
@@ -127,7 +127,7 @@ def load_onnx(file: Path, folder: Path, tokenizer: Any, name: str) -> OnnxClassi
     width = _width(nameless)
     if (folder / "config.json").is_file():
         make = partial(AutoConfig.from_pretrained, trust_remote_code=False)
-        config = read("the configuration of", str(folder), make)
+        config = read(failures.CONFIGURATION, str(folder), make)
         return dataclasses.replace(nameless, config=_agreeing(config, width))
     notice = "The model has no config.json: its labels have numbers for names."
     config = PretrainedConfig(num_labels=width)

@@ -53,7 +53,9 @@ class Classifier(Protocol):
 class WithNotes(Protocol):
     """A classifier that has something to say of the answers it gave."""
 
-    def notes(self) -> tuple[str, ...]: ...
+    def notes(self, may_ask: bool = True) -> tuple[str, ...]:
+        """may_ask: whether one more question is allowed for them."""
+        ...
 
 
 @runtime_checkable

@@ -71,6 +71,12 @@ class Query:
         """A line that counts from 0, with a budget of its own, and knows all answers so far."""
         return replace(self, budget=budget, forwards=0, tokens=0, seconds=0.0, planned=0)
 
+    def count_too(self, line: "Query") -> None:
+        """Add what another line, that began at 0, has cost."""
+        self.forwards += line.forwards
+        self.tokens += line.tokens
+        self.seconds += line.seconds
+
     def plan(self, sequences: int) -> None:
         """Say that so many more sequences are coming, for the progress bar."""
         self.planned = self.forwards + sequences
@@ -90,7 +96,9 @@ class Query:
 
     def notes(self) -> tuple[str, ...]:
         """What the classifier has to say of its answers."""
-        return self.classifier.notes() if isinstance(self.classifier, WithNotes) else ()
+        if not isinstance(self.classifier, WithNotes):
+            return ()
+        return self.classifier.notes(self.left != 0)
 
     def sequence(self, row: Ragged) -> IntArray:
         """One row of token ids as the model reads it, frame included [1, tokens]."""

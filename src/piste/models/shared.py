@@ -65,8 +65,8 @@ class Shared:
 
 # A classifier is asked for what it can do by its verbs: the shared one has those of its own only.
 class _Notes(Shared):
-    def notes(self) -> tuple[str, ...]:
-        notes: tuple[str, ...] = self._locked("notes")
+    def notes(self, may_ask: bool = True) -> tuple[str, ...]:
+        notes: tuple[str, ...] = self._locked("notes", may_ask)
         return notes
 
 

@@ -17,6 +17,8 @@ from piste.models.protocol import REPLACEMENTS
 from piste.ragged import IntArray
 from piste.text.encoding import BETWEEN, TYPE, Encoding, Frame, Span
 
+ANY_TYPE = 2**16  # token types of a model that does not say how many it knows
+
 
 @dataclass(frozen=True)
 class Reader:

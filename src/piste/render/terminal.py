@@ -115,7 +115,8 @@ def _classes(explanation: Explanation) -> Table:
         table.add_column(_plain(one_line(label, 14)), justify="right", no_wrap=True)
     for row in explanation.top(SHOWN):
         cells = [words.signed(row.scores[name]) for name in list(names.values())[:CLASSES]]
-        table.add_row(_name(row), *map(_plain, cells))
+        which = f" (text {row.player.segment + 1})" if explanation.second is not None else ""
+        table.add_row(_name(row).append(which), *map(_plain, cells))
     return table
 
 

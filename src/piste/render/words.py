@@ -258,6 +258,8 @@ def meanings(explanation: Explanation) -> dict[str, str]:
         "method": explanation.method,
     }
     found = {name: _meaning(name, words) for name in explanation.scores}
+    if explanation.second is not None and "value" in found:
+        found["value"] = found["value"].replace(" alone ", ", with hardly a word beside it, ")
     found[explanation.primary] += "; it ranks and colours"
     return found
 

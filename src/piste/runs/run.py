@@ -150,7 +150,12 @@ def run(
     name, chosen = find_method(method)
     if target == "all":
         raise SettingError("A run explains one class of each text.", "Leave target out.")
-    folder, asked = Path(out), as_classifier(classifier)
+    folder = Path(out)
+    asked = (
+        load(classifier, device=device)
+        if isinstance(classifier, str)
+        else as_classifier(classifier)
+    )
     shared = bool(lexicon) and name == "slalom" and isinstance(method, str)
     job = Job(
         model=classifier if isinstance(classifier, str) else None,

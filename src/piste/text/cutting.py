@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from piste.errors import SettingError, choices
+from piste.errors import InputError, SettingError, choices
 from piste.ragged import IntArray
 from piste.text.encoding import Encoding
 from piste.text.units import sentence_spans, word_spans
@@ -22,6 +22,12 @@ def check_long(long: str) -> None:
 def cut(encoding: Encoding, long: str = "truncate") -> tuple[Encoding, ...]:
     """The text in parts that the model can read: one, unless it is long and windows are wanted."""
     check_long(long)
+    if encoding.limit is not None and encoding.limit < 1:
+        raise InputError(
+            f"The model reads {encoding.limit + encoding.frame.size} tokens at once, and the"
+            f" {encoding.frame.size} around a text fill them.",
+            "Check the tokenizer's model_max_length.",
+        )
     if long == "truncate" or not _is_long(encoding):
         return (truncated(encoding),)
     if encoding.second is not None:

@@ -149,10 +149,30 @@ def _trimmed(text: str, span: Span) -> Span:
 
 def _text_units(encoding: Encoding, unit: str) -> tuple[list[Span], list[int]]:
     """Units of the text, and for each token the unit that owns it."""
-    spans = _spans(encoding, unit)
+    spans: list[Span] = []
+    owners: list[int] = []
+    segments = encoding.segments
+    for segment in (0, 1) if encoding.second is not None else (0,):
+        tokens = [s for s, own in zip(encoding.spans, segments, strict=True) if own == segment]
+        found, own = _units_under(encoding.text, tokens, unit)
+        if encoding.second is not None and not found:
+            raise InputError(
+                f"The model's tokenizer sees nothing in the {('first', 'second')[segment]} text.",
+                "It holds only characters the tokenizer drops, or was cut off: shorten the other.",
+            )
+        owners += [len(spans) + owner for owner in own]
+        spans += found
+    return spans, owners
+
+
+def _units_under(text: str, tokens: Sequence[Span], unit: str) -> tuple[list[Span], list[int]]:
+    """Units of the stretch of text that these tokens cover, no further, and each token's unit."""
+    begin = min((start for start, _ in tokens), default=0)
+    end = max((end for _, end in tokens), default=0)
+    spans = [(begin + start, begin + stop) for start, stop in UNITS[unit](text[begin:end])]
     if not spans:
         return [], []
-    overlaps = _overlaps(encoding.spans, spans)
+    overlaps = _overlaps(tokens, spans)
     merged = list(range(len(spans)))
     for low, high in overlaps:
         # A token over several units (a piece like "d.") makes one unit of them.
@@ -163,17 +183,11 @@ def _text_units(encoding: Encoding, unit: str) -> tuple[list[Span], list[int]]:
     return spans, owners[: len(overlaps)].tolist()
 
 
-def _spans(encoding: Encoding, unit: str) -> list[Span]:
-    """Where the units stand; none reaches from one text of a pair into the other."""
-    if encoding.second is None:
-        return UNITS[unit](encoding.text)
-    first, second = encoding.text[: encoding.second], encoding.text[encoding.second :]
-    after = [(start + encoding.second, end + encoding.second) for start, end in UNITS[unit](second)]
-    return UNITS[unit](first) + after
-
-
 def _overlaps(tokens: Sequence[Span], units: Sequence[Span]) -> list[tuple[int, int]]:
-    """First and last unit under each token. A blank token goes with the unit that follows it."""
+    """First and last unit under each token.
+
+    A blank token goes with the unit that follows it, the last ones with the last unit.
+    """
     starts, ends = [u[0] for u in units], [u[1] for u in units]
     pairs = []
     for start, end in tokens:

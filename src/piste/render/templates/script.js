@@ -5,9 +5,17 @@
   show(data);
 
   const select = document.getElementById("score");
-  select.addEventListener("change", () => colour(data.names[select.value]));
+  const side = document.getElementById("key-label");
+  const own = side.textContent;
+  function choose() {
+    const name = data.names[select.value];
+    // "value: neutral" speaks for another class than the page does.
+    side.textContent = name.includes(": ") ? name.slice(name.indexOf(": ") + 2) : own;
+    colour(name);
+  }
+  select.addEventListener("change", choose);
   // A browser may keep the choice over a reload while the colours start anew.
-  colour(data.names[select.value]);
+  choose();
 
   // Sorting: numbers from the largest, words from A.
   const heads = [...document.querySelectorAll("thead th")];
