@@ -111,12 +111,11 @@ def test_a_label_of_several_is_decided_by_itself():
     def two_labels(texts: list[str]) -> np.ndarray:
         return np.array([[3.0, 2.0 if "w3" in text.split() else -2.0] for text in texts])
 
-    classifier = piste.from_function(two_labels, labels=("A", "B"))
-    classifier.outputs = "labels"
+    classifier = piste.from_function(two_labels, labels=("A", "B"), outputs="label-logits")
     explanation = piste.explain(TEXT, classifier, Anchors(), target="B")
     names = [player.text for player in explanation.players]
     assert [names[i] for i in np.flatnonzero(explanation.scores["anchor"])] == ["w3"]
-    classifier.outputs = "raw"
+    classifier = piste.from_function(two_labels, labels=("A", "B"), outputs="raw")
     with pytest.raises(SettingError, match="not a decision"):
         piste.explain(TEXT, classifier, Anchors(), target="B")
 

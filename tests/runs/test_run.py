@@ -230,3 +230,26 @@ def test_ray_gives_the_same_rows(tmp_path):
     report = piste.run(data, "demo", tmp_path / "ray", shard=3, engine="ray", workers=2)
     assert (report.texts, report.failed) == (15, 1)
     assert tables(tmp_path / "ray") == tables(tmp_path / "local")
+
+
+@pytest.mark.slow
+def test_a_killed_ray_worker_loses_no_row(tmp_path):
+    pytest.importorskip("ray")
+    psutil = pytest.importorskip("psutil")
+    data = written(tmp_path / "data.jsonl", TEXTS * 12)
+    piste.run(data, "demo", tmp_path / "local", shard=3, lexicon=False)
+    script = RUN.replace("shard=3", 'shard=3, engine="ray", workers=2')
+    running = subprocess.Popen([sys.executable, "-c", script, data, tmp_path / "ray", "plain"])
+    killed = False
+    while running.poll() is None and not killed:
+        time.sleep(0.2)
+        if len(shards.done(tmp_path / "ray")) >= 2:
+            found = psutil.Process(running.pid).children(recursive=True)
+            others = [p for p in psutil.process_iter(["cmdline"]) if p not in found]
+            workers = [p for p in found + others if "MapWorker" in " ".join(p.cmdline() or [])]
+            if workers:
+                workers[0].kill()
+                killed = True
+    assert running.wait() == 0
+    assert killed
+    assert tables(tmp_path / "ray") == tables(tmp_path / "local")

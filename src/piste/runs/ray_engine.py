@@ -34,9 +34,16 @@ def on_ray(
     ray, data = _library()
     if not ray.is_initialized():
         ray.init(log_to_driver=False, include_dashboard=False)
-    data.DataContext.get_current().enable_progress_bars = False
+    context = data.DataContext.get_current()
+    context.enable_progress_bars = False
+    context.target_max_block_size = (
+        1  # a block a shard, however small: they go to actors one by one
+    )
     gpus = 1 if (job.device or "").startswith("cuda") else 0
-    stream = data.read_datasource(_reader(source, there), override_num_blocks=1)
+    # Reading waits most of the time; with a core of its own it could wait for ever for one.
+    stream = data.read_datasource(
+        _reader(source, there), override_num_blocks=1, ray_remote_args={"num_cpus": 0}
+    )
     made = stream.map_batches(
         Worker,
         fn_constructor_args=(job,),
