@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from markupsafe import Markup
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
@@ -17,12 +18,13 @@ from piste.files import write_atomic
 from piste.render.clean import one_line, visible
 from piste.render.figure import check_suffix, house_style, literal, saved
 from piste.render.html import assets
+from piste.render.placement import Box
 from piste.render.words import give_or_take, percent, signed
 from piste.runs.corpus import FEW_TEXTS, Summary, Word
 
 SHOWN = 12  # rows of a table in a terminal
 ON_PAGE = 300
-NAMED = 40  # points of the figure with a name
+TRIED, NAMED = 200, 60  # points of the figure that may have a name, and that do
 POINTS = 20_000
 FOR, AGAINST = "#1f77d6", "#de6800"
 SECTIONS = (
@@ -126,6 +128,19 @@ def draw(summary: Summary, path: str | os.PathLike[str] | None = None) -> Figure
     return figure
 
 
+def _name(axes: Axes, found: Sequence[Word]) -> None:
+    """Names of the strongest words, none over another; what has no room stays without."""
+    taken: list[Box] = []
+    for word in found[:TRIED]:
+        name = one_line(word.word, 20)
+        x, y = axes.transData.transform((word.value, word.importance)) * 72 / axes.figure.dpi
+        box = Box(x + 3, y + 2, x + 3 + 4.2 * len(name), y + 10)
+        if len(taken) < NAMED and not any(box.overlaps(other) for other in taken):
+            taken.append(box)
+            at = (word.value, word.importance)
+            axes.annotate(literal(name), at, (3, 2), textcoords="offset points", fontsize=7)
+
+
 def _figure(summary: Summary) -> Figure:
     found = summary.strongest()[:POINTS]
     values, weights = (
@@ -138,11 +153,7 @@ def _figure(summary: Summary) -> Figure:
     axes.scatter(values, weights, s=sizes, c=colours, alpha=0.45, linewidths=0)
     axes.axvline(0, color="0.5", linewidth=0.8)
     axes.axhline(0, color="0.5", linewidth=0.8)
-    for word in found[:NAMED]:
-        at = (word.value, word.importance)
-        axes.annotate(
-            literal(one_line(word.word, 20)), at, (3, 2), textcoords="offset points", fontsize=7
-        )
+    _name(axes, found)
     label = summary.labels[-1] if len(summary.labels) == 2 else "the label"
     axes.set_xlabel(literal(f"value: for {one_line(label)} →"))
     axes.set_ylabel("importance: weighs more →")

@@ -1,0 +1,142 @@
+"""What a data set costs: a loop of explain(), `piste run` without a lexicon, and with one.
+
+    python benchmarks/data_sets.py --data reviews.jsonl.gz [--texts 1000] [--grow 10 100 1000 10000]
+
+Prints tokens and seconds a text, how alike the scores are, and the mean fall of the probability
+while the strongest words are deleted (AOPC) on a sample of the texts, side by side in one run.
+"""
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import piste
+from piste.compare import on_trial
+from piste.data import read_examples
+from piste.metrics.deletion import deletion
+from piste.runs import shards
+from piste.runs.run import EFFORT
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--model", default="demo")
+    parser.add_argument("--texts", type=int, default=1000, help="with the lexicon")
+    parser.add_argument("--sample", type=int, default=40, help="texts explained by the loop too")
+    parser.add_argument("--grow", type=int, nargs="*", default=[10, 100, 1000])
+    given = parser.parse_args()
+    classifier = piste.load(given.model)
+    texts = [one.text for one in read_examples(given.data, limit=given.texts)]
+    sample = list(range(0, len(texts), max(1, len(texts) // given.sample)))
+    loop = looped(classifier, [texts[index] for index in sample])
+    print(f"loop of explain(): {loop['tokens']:.0f} tokens, {loop['seconds']:.2f} s a text")
+    print(f"  deletion AOPC {np.mean(loop['aopc']):.4f} on {len(sample)} texts")
+    without(given, sample, loop)
+    lexicon(given, classifier, texts, sample, loop)
+    grow(given, classifier)
+
+
+def looped(classifier: Any, texts: list[str]) -> dict[str, Any]:
+    piste.explain(texts[0], classifier)  # warm
+    started = time.perf_counter()
+    found = [piste.explain(text, classifier) for text in texts]
+    seconds = (time.perf_counter() - started) / len(texts)
+    return {
+        "found": found,
+        "seconds": seconds,
+        "tokens": np.mean([one.cost.tokens for one in found]),
+        "aopc": [worth(classifier, one) for one in found],
+    }
+
+
+def worth(classifier: Any, found: piste.Explanation) -> float:
+    query, players, target = on_trial(found.text, classifier, found.target.index)
+    return float(deletion(query, players, target, found.scores["lin"]) or 0.0)
+
+
+def without(given: argparse.Namespace, sample: list[int], loop: dict[str, Any]) -> None:
+    """The same texts by `piste run` without a lexicon, in one process and in two."""
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder) / "sample.jsonl"
+        data.write_text("\n".join(_line(one.text) for one in loop["found"]))
+        for workers in (1, 2):
+            out = Path(folder) / f"run-{workers}"
+            piste.run(data, given.model, out, lexicon=False, limit=8, workers=workers, shard=8)
+            started = time.perf_counter()
+            full = Path(folder) / f"full-{workers}"
+            piste.run(data, given.model, full, lexicon=False, workers=workers, shard=8)
+            seconds = (time.perf_counter() - started) / len(sample)
+            apart = difference(full, loop["found"])
+            print(
+                f"piste run --no-lexicon --workers {workers}: {seconds:.2f} s a text (models loaded"
+                f" anew), {loop['seconds'] / seconds:.2f} times as fast; lin differs by at most"
+                f" {apart:.1e} of the largest"
+            )
+
+
+def difference(folder: Path, found: list[piste.Explanation]) -> float:
+    rows: dict[int, list[float]] = {}
+    for table in shards.read(folder, shards.PLAYERS, ["index", "lin"]):
+        for index, lin in zip(table["index"], table["lin"], strict=True):
+            rows.setdefault(index, []).append(lin)
+    gaps = [
+        np.abs(np.array(rows[index]) - one.scores["lin"]).max() / np.abs(one.scores["lin"]).max()
+        for index, one in enumerate(found)
+    ]
+    return float(np.max(gaps))
+
+
+def lexicon(
+    given: argparse.Namespace,
+    classifier: Any,
+    texts: list[str],
+    sample: list[int],
+    loop: dict[str, Any],
+) -> None:
+    started = time.perf_counter()
+    known = piste.build_lexicon(texts, classifier, effort=EFFORT)
+    built = time.perf_counter() - started
+    started = time.perf_counter()
+    found = [piste.explain(texts[index], classifier, lexicon=known) for index in sample]
+    each = (time.perf_counter() - started) / len(sample)
+    own = np.mean([one.cost.tokens for one in found])
+    total = known.facts["tokens"] / len(texts) + own
+    gaps = np.array([worth(classifier, one) for one in found]) - np.array(loop["aopc"])
+    refined = sum(one.cost.forwards > 1 for one in found)
+    print(
+        f"with a lexicon of {len(known):,} words over {len(texts):,} texts: {total:.0f} tokens a"
+        f" text, {loop['tokens'] / total:.1f} times fewer; built in {built:.0f} s, {each:.3f} s a"
+        f" text after it, {loop['seconds'] / (each + built / len(texts)):.1f} times as fast"
+    )
+    print(
+        f"  deletion AOPC {gaps.mean():+.4f} ± {gaps.std() / len(gaps) ** 0.5:.4f} against the"
+        f" loop; {refined} of {len(sample)} texts refined"
+    )
+
+
+def grow(given: argparse.Namespace, classifier: Any) -> None:
+    print("texts  words  tokens a text (lexicon + own)  seconds to build")
+    for count in given.grow:
+        texts = [one.text for one in read_examples(given.data, limit=count)]
+        started = time.perf_counter()
+        known = piste.build_lexicon(texts, classifier, effort=EFFORT)
+        seconds = time.perf_counter() - started
+        own = np.mean([len(classifier.encode(text).ids) + 2 for text in texts[:200]])
+        build = known.facts["tokens"] / len(texts)
+        limit = min(own, 512)
+        print(f"{len(texts):>6,} {len(known):>7,} {build:>8.0f} + {limit:.0f} {seconds:>8.0f}")
+
+
+def _line(text: str) -> str:
+    import json
+
+    return json.dumps({"text": text})
+
+
+if __name__ == "__main__":
+    main()
