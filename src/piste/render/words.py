@@ -119,17 +119,22 @@ def give_or_take(error: float) -> str:
 
 def told(explanation: Explanation) -> list[str]:
     """The scores for where there is little room: the two that explain, and the one that ranks."""
-    names = [name for name in explanation.scores if CLASS not in name]
+    names = [name for name in explanation.scores if not _of_class(name, explanation)]
     few = [name for name in names if name in ("value", "importance", explanation.primary)]
     return few if len(few) == 3 else names
 
 
+def _of_class(name: str, explanation: Explanation) -> bool:
+    """Whether a score is that of another class than the target."""
+    return CLASS in name and name.split(CLASS, 1)[0] in explanation.scores
+
+
 def by_class(explanation: Explanation) -> dict[str, str]:
     """Where every class was explained: the score of each, the target's first, by its label."""
-    others = [name for name in explanation.scores if CLASS in name]
+    others = [name for name in explanation.scores if _of_class(name, explanation)]
     if not others:
         return {}
-    own = others[0].split(CLASS)[0]
+    own = others[0].split(CLASS, 1)[0]
     return {explanation.target.label: own} | {name.split(CLASS, 1)[1]: name for name in others}
 
 
