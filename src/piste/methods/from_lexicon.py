@@ -27,8 +27,8 @@ from piste.surrogates.prior import Known, Prior
 from piste.surrogates.slalom import FramePlayer, SlalomModel, slalom_scores
 from piste.text.players import Players
 
-REFINED = 120  # sequences for a text whose words mean something else in it
-FAR = 2.5  # typical errors of the lexicon: a text that is off by more has a context that counts
+REFINED = 60  # sequences for a text whose words mean something else in it
+FAR = 3.0  # typical errors of the lexicon: a text that is off by more has a context that counts
 PER_NEW_WORD = 3  # sequences, besides the word alone
 DRAWS, STEPS = 24, 4_000  # for the errors of scores that come from the lexicon alone
 
@@ -216,14 +216,14 @@ class _Text:
         players, distinct = self.players, len(self.players.first)
         unknown = np.flatnonzero(self.found < 0)
         odds = np.where(self.found < 0, 8.0, 1.0)
-        fresh = max(4, wanted // 8)
+        fresh = max(4, wanted // 10)
         alone = singles(distinct).take(unknown)
         few = favoured(rng, odds, max(0, wanted - fresh - len(alone)) * 5 // 6, 3)
-        part = portions(rng, np.full(max(2, wanted // 8), 0.3), players.ids.lengths)
+        part = portions(rng, np.full(max(2, wanted // 20), 0.3), players.ids.lengths)
         fitted = Ragged.concat([players.of_groups(Ragged.concat([alone, few])), part])
         held = {
-            "short": players.of_groups(favoured(rng, odds, fresh // 2, 3)),
-            "deletions": portions(rng, check_shares(fresh - fresh // 2), players.ids.lengths),
+            "short": players.of_groups(favoured(rng, odds, fresh - 2, 3)),
+            "deletions": portions(rng, check_shares(2), players.ids.lengths),
         }
         held = {kind: players.complete(rows, rng) for kind, rows in held.items()}
         rows = players.complete(Ragged.concat([fitted, players.whole]), rng)

@@ -122,7 +122,13 @@ def _compiled(classifier: HuggingFaceClassifier) -> Any:
     core = new_core()
     with _calm():
         graph = _cached(core, folder) or _convert(classifier.model, inputs, folder)
-    return core.compile_model(graph, "CPU", SETTINGS)
+    return core.compile_model(graph, "CPU", SETTINGS | _threads())
+
+
+def _threads() -> dict[str, str]:
+    """As many threads as a worker of a run may use; all, where nobody says."""
+    given = os.environ.get("PISTE_THREADS")
+    return {} if given is None else {"INFERENCE_NUM_THREADS": given}
 
 
 def new_core() -> Any:

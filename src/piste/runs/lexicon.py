@@ -38,7 +38,7 @@ from piste.text.encoding import Encoding, Frame
 from piste.text.players import Players, split
 
 LENGTH = 3  # of the short sequences
-EXAMPLES = 80  # texts that are kept to learn the scale of long sequences from
+EXAMPLES = 50  # texts that are kept to learn the scale of long sequences from
 HELD = 5  # every fifth of them is not fitted: it says how far off the lexicon is on texts
 KNOTS = (3, 12, 40, 120)  # words: where the level and the scale by length are told
 TURNS = 3  # of fitting the scores, then the scale by length
@@ -188,7 +188,7 @@ def designed(
     count = len(corpus.words)
     counts = np.array(corpus.counts)
     alone = Ragged.table(np.arange(count)[:, None])
-    times = np.ceil(effort * 3 * np.minimum(4.0, 1 + np.log2(np.maximum(counts, 1)) / 2))
+    times = np.floor(effort * 3 * np.minimum(4.0, 1 + np.log2(np.maximum(counts, 1)) / 2))
     few = _short(times.astype(np.int64), rng) if count > 1 else Ragged.of([])
     weights = Ragged.of(corpus.ids).lengths
     parts = [_parts_of(row, weights, rng) for row in corpus.examples]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import sys
 from collections.abc import Iterator, Set
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from itertools import islice
+from typing import Any
 
 from piste.lexicon import Lexicon
 from piste.models.protocol import Classifier
@@ -51,6 +53,14 @@ def _start(job: Job, threads: int) -> None:
     os.environ["OMP_NUM_THREADS"] = os.environ["PISTE_THREADS"] = str(threads)
     known = None if job.lexicon is None else Lexicon.load(job.lexicon)
     _worker = job, job.classifier(), known
+    _limit(threads)
+
+
+def _limit(threads: int) -> None:
+    """Torch counts its threads by itself, once it is there."""
+    torch: Any = sys.modules.get("torch")
+    if torch is not None:
+        torch.set_num_threads(threads)
 
 
 def _work(numbered: Numbered) -> tuple[int, Shard]:
