@@ -10,10 +10,7 @@ from piste.cli.common import listed
 
 
 def evaluate(
-    data: Annotated[
-        str,
-        typer.Argument(help="JSON lines, CSV, Parquet, a folder of them, or a hub data set."),
-    ],
+    data: options.Data,
     out: Annotated[Path, typer.Option(help="A folder for rows, tables and curves; it resumes.")],
     model: options.Model = "demo",
     methods: Annotated[
@@ -27,20 +24,20 @@ def evaluate(
         str | None,
         typer.Option(metavar="NAME,NAME,...", help="See `piste metrics`. Without it, four."),
     ] = None,
-    limit: Annotated[int | None, typer.Option(help="Only so many texts, from the first.")] = None,
+    limit: options.Limit = None,
     train: Annotated[
         Path | None, typer.Option(help="Labelled texts for the naive-bayes metric.")
     ] = None,
-    text_column: Annotated[str, typer.Option(help="The column that holds the text.")] = "text",
-    label_column: Annotated[str, typer.Option(help="The column that holds the label.")] = "label",
-    id_column: Annotated[str, typer.Option(help="The column that names the text.")] = "id",
+    text_column: options.TextColumn = "text",
+    label_column: options.LabelColumn = "label",
+    id_column: options.IdColumn = "id",
     words_column: Annotated[
         str, typer.Option(help="The column that holds the annotated words.")
     ] = "words",
     maps_column: Annotated[
         str, typer.Option(help="The column that holds the annotators' marks.")
     ] = "maps",
-    split: Annotated[str, typer.Option(help="Which part of a named data set.")] = "train",
+    split: options.Split = "train",
     target: options.Target = None,
     unit: options.Unit = "word",
     repeats: options.Repeats = "shared",

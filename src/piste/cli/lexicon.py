@@ -12,15 +12,12 @@ lexicon = typer.Typer(help="Fit words once for a whole corpus.", no_args_is_help
 
 @lexicon.command()
 def build(
-    data: Annotated[
-        str,
-        typer.Argument(help="JSON lines, CSV, Parquet, a folder of them, or a hub data set."),
-    ],
+    data: options.Data,
     out: Annotated[Path, typer.Option(help="The file to write: .json or .json.gz.")],
     model: options.Model = "demo",
-    limit: Annotated[int | None, typer.Option(help="Only so many texts, from the first.")] = None,
-    text_column: Annotated[str, typer.Option(help="The column that holds the text.")] = "text",
-    split: Annotated[str, typer.Option(help="Which part of a named data set.")] = "train",
+    limit: options.Limit = None,
+    text_column: options.TextColumn = "text",
+    split: options.Split = "train",
     unit: options.Unit = "word",
     effort: Annotated[
         float, typer.Option(help="How much to ask about each word, as a multiple of the usual.")

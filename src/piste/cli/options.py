@@ -29,3 +29,11 @@ TrustRemoteCode = Annotated[
 EachBudget = Annotated[
     int | None, typer.Option(help="Most sequences each method may ask of the model.")
 ]
+Data = Annotated[
+    str, typer.Argument(help="JSON lines, CSV, Parquet, a folder of them, or a hub data set.")
+]
+Limit = Annotated[int | None, typer.Option(help="Only so many texts, from the first.")]
+TextColumn = Annotated[str, typer.Option(help="The column that holds the text.")]
+LabelColumn = Annotated[str, typer.Option(help="The column that holds the label.")]
+IdColumn = Annotated[str, typer.Option(help="The column that names the text.")]
+Split = Annotated[str, typer.Option(help="Which part of a named data set.")]

@@ -9,10 +9,7 @@ from piste.cli import options
 
 
 def run(
-    data: Annotated[
-        str,
-        typer.Argument(help="JSON lines, CSV, Parquet, a folder of them, or a hub data set."),
-    ],
+    data: options.Data,
     out: Annotated[Path, typer.Option(help="A folder for the results; a stopped run goes on.")],
     model: options.Model = "demo",
     method: Annotated[str, typer.Option(help="See `piste methods`.")] = "slalom",
@@ -28,14 +25,14 @@ def run(
     ] = None,
     engine: Annotated[str, typer.Option(help="local, or ray.")] = "local",
     workers: Annotated[int, typer.Option(help="Processes (local) or actors (ray).")] = 1,
-    limit: Annotated[int | None, typer.Option(help="Only so many texts, from the first.")] = None,
-    text_column: Annotated[str, typer.Option(help="The column that holds the text.")] = "text",
-    label_column: Annotated[str, typer.Option(help="The column that holds the label.")] = "label",
-    id_column: Annotated[str, typer.Option(help="The column that names the text.")] = "id",
+    limit: options.Limit = None,
+    text_column: options.TextColumn = "text",
+    label_column: options.LabelColumn = "label",
+    id_column: options.IdColumn = "id",
     pair_column: Annotated[
         str, typer.Option(help="The column that holds a second text, if any.")
     ] = "text_pair",
-    split: Annotated[str, typer.Option(help="Which part of a named data set.")] = "train",
+    split: options.Split = "train",
     target: options.Target = None,
     unit: options.Unit = "word",
     repeats: options.Repeats = "shared",
