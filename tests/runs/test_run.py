@@ -122,8 +122,15 @@ piste.run(sys.argv[1], "demo", sys.argv[2], shard=3, lexicon=sys.argv[3] == "lex
 """
 
 
-@pytest.mark.parametrize("kind", ["lexicon", "plain"])
-def test_killed_at_random_moments_it_ends_the_same(tmp_path, kind):
+@pytest.mark.parametrize(
+    ("kind", "times"),
+    [
+        ("lexicon", 2),
+        pytest.param("lexicon", 5, marks=pytest.mark.slow),
+        pytest.param("plain", 5, marks=pytest.mark.slow),
+    ],
+)
+def test_killed_at_random_moments_it_ends_the_same(tmp_path, kind, times):
     data = written(tmp_path / "data.jsonl", TEXTS * 3)
     command = [sys.executable, "-c", RUN, str(data)]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
@@ -131,7 +138,7 @@ def test_killed_at_random_moments_it_ends_the_same(tmp_path, kind):
     subprocess.run([*command, str(tmp_path / "whole"), kind], check=True, env=environment)
     takes = time.monotonic() - started
     chance = random.Random(0)
-    for _ in range(5):  # five of each kind: ten in all
+    for _ in range(times):
         running = subprocess.Popen([*command, str(tmp_path / "killed"), kind], env=environment)
         try:
             running.wait(timeout=chance.uniform(0.3, 1.0) * takes)
