@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from piste.cli import options
+from piste.errors import printable
 
 
 def run(
@@ -74,6 +75,8 @@ def run(
             watch=lambda _, done, total: bar(done, total or done),
         )
     typer.echo(f"{found.texts:,} texts in {found.folder}, {found.failed:,} of them failed.")
+    for reason in found.reasons:
+        typer.echo(f"  {printable(reason)}")
     typer.echo(f"See them together: piste summary {found.folder}")
     if found.failed:
         raise typer.Exit(1)

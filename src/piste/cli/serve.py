@@ -33,7 +33,7 @@ def serve(
     device: options.Device = None,
     trust_remote_code: options.TrustRemoteCode = False,
 ) -> None:
-    """Open a page that explains texts: type, see, remove words, compare. Needs piste[web]."""
+    """Open a page that explains texts: type, see, remove words, compare. Needs the extra web."""
     from rich.console import Console
     from rich.markup import escape
 

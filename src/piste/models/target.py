@@ -78,4 +78,5 @@ def _index(labels: tuple[str, ...], wanted: str | int, ranked: IntArray) -> int:
         return int(wanted)
     if wanted in RANKS and RANKS.index(str(wanted)) < len(labels):
         return int(ranked[RANKS.index(str(wanted))])
-    raise choices("target", wanted, (*labels, *RANKS[: len(labels)], "all"))
+    every = () if wanted == "all" else ("all",)  # where that is not to be had
+    raise choices("target", wanted, (*labels, *RANKS[: len(labels)], *every))

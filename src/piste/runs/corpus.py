@@ -100,19 +100,22 @@ def summarise(source: str | Path) -> Summary:
 def _of_lexicon(lexicon: Lexicon, source: str) -> Summary:
     labels = lexicon.labels
     told = [labels[-1]] if lexicon.values.shape[1] == 1 and labels else list(labels)
+    weights = np.exp(lexicon.importances)[:, None]
+    alone, share = lexicon.values, np.ones_like(weights)
+    if lexicon.frame is not None:  # what the model would say of the word alone
+        alone = (weights * lexicon.values + lexicon.frame) / (weights + 1)
+        share = weights / (weights + 1)
+    level = lexicon.importances - lexicon.importances.mean()
     words = [
         Word(
             word=lexicon.words[index],
             label=label,
             occurrences=int(lexicon.counts[index]),
             texts=int(lexicon.counts[index]),
-            value=float(lexicon.values[index, column]),
-            importance=float(lexicon.importances[index] - lexicon.importances.mean()),
-            lin=float(
-                lexicon.values[index, column]
-                * np.exp(lexicon.importances[index] - lexicon.importances.mean())
-            ),
-            value_error=float(lexicon.value_errors[index, column]),
+            value=float(alone[index, column]),
+            importance=float(level[index]),
+            lin=float(alone[index, column] * np.exp(level[index])),
+            value_error=float(share[index, 0] * lexicon.value_errors[index, column]),
             importance_error=float(lexicon.importance_errors[index]),
         )
         for column, label in enumerate(told)

@@ -34,6 +34,7 @@ from piste.runs.shards import Shard
 from piste.runs.store import settle
 
 ENGINES = ("local", "ray")
+TOLD = 5  # failures that are named
 MANIFEST, LEXICON = "manifest.json", "lexicon.json.gz"
 SHARD = 256  # texts
 # For ranking words a quarter of what `build_lexicon` usually asks does as well: measured on 1,000
@@ -112,6 +113,7 @@ class Report:
     folder: Path
     texts: int  # in the folder now
     failed: int  # of them
+    reasons: tuple[str, ...] = ()  # of the first that failed: id and error
 
 
 def run(
@@ -157,6 +159,10 @@ def run(
         else as_classifier(classifier)
     )
     shared = bool(lexicon) and name == "slalom" and isinstance(method, str)
+    if not shared and (refine is not None or not isinstance(lexicon, bool)):
+        raise SettingError(
+            "A lexicon and refine go with the method slalom by name.", "Leave them out."
+        )
     job = Job(
         model=classifier if isinstance(classifier, str) else None,
         device=device,
@@ -299,11 +305,12 @@ def _identity(lexicon: bool | str | os.PathLike[str]) -> Any:
 
 
 def _report(folder: Path) -> Report:
-    texts = failed = 0
+    texts, reasons = 0, []
     if shards.done(folder):
-        for table in shards.read(folder, shards.TEXTS, ["error"]):
+        for table in shards.read(folder, shards.TEXTS, ["id", "error"]):
             texts += len(table["error"])
-            failed += sum(error is not None for error in table["error"])
+            pairs = zip(table["id"], table["error"], strict=True)
+            reasons += [f"{name}: {error}" for name, error in pairs if error is not None]
     if not texts:
         raise InputError("There is no text in the data.", "Check the file and its column.")
-    return Report(folder, texts, failed)
+    return Report(folder, texts, len(reasons), tuple(reasons[:TOLD]))

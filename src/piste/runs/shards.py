@@ -40,6 +40,7 @@ PLAYER_COLUMNS = {
     "index": "int64",
     "id": "string",
     "position": "int64",
+    "target": "string",  # whom positive scores speak for: the text's
     "word": "string",
     "start": "int64",
     "end": "int64",
@@ -77,6 +78,7 @@ class Shard:
             "index": [index] * count,
             "id": [name] * count,
             "position": range(count),
+            "target": [found.target.label] * count,
             "word": [player.text for player in found.players],
         }
         for field in ("start", "end", "group", "segment"):
@@ -129,8 +131,14 @@ def read(folder: Path, kind: str, columns: Sequence[str] | None = None) -> Itera
     if not paths:
         raise FileError(f"There is no run in {folder}.", "Give a folder that `piste run` wrote.")
     for path in paths:
-        table = parquet.read_table(path, columns=None if columns is None else list(columns))
-        yield table.to_pydict()
+        known = parquet.read_schema(path).names
+        lacking = [name for name in columns or () if name not in known]
+        if lacking:
+            raise FileError(
+                f"The run in {folder} has no {', '.join(lacking)}.",
+                "Words are summed up by SLALOM's scores: run it with slalom.",
+            )
+        yield parquet.read_table(path, columns=columns and list(columns)).to_pydict()
 
 
 def _parquet(kind: str, table: Table) -> bytes:
