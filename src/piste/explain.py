@@ -182,13 +182,8 @@ def _in_windows(
         for window in windows
     ]
     found = merged(parts, weights.tolist())
-    cost = replace(
-        found.cost,
-        forwards=found.cost.forwards + query.forwards,
-        tokens=found.cost.tokens + query.tokens,
-        query_seconds=found.cost.query_seconds + query.seconds,
-    )
-    return replace(found, cost=cost)
+    asked = Cost(query.forwards, query.tokens, query.seconds, 0.0)  # which label is predicted
+    return replace(found, cost=found.cost + asked)
 
 
 def _window(

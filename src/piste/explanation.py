@@ -96,6 +96,14 @@ class Cost:
     query_seconds: float
     fit_seconds: float
 
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            self.forwards + other.forwards,
+            self.tokens + other.tokens,
+            self.query_seconds + other.query_seconds,
+            self.fit_seconds + other.fit_seconds,
+        )
+
 
 @dataclass(frozen=True)
 class FitReport:

@@ -51,7 +51,7 @@ def merged(parts: Sequence[Explanation], weights: Sequence[float]) -> Explanatio
         scores=scores,
         errors=errors,
         target=target,
-        cost=_cost([part.cost for part in parts]),
+        cost=sum((part.cost for part in parts), start=Cost(0, 0, 0.0, 0.0)),
         fidelity=_fidelity([part.fidelity for part in parts]),
         fit=_fit([part.fit for part in parts], weights),
         surrogate_score=_maybe_mean([part.surrogate_score for part in parts], weights),
@@ -106,15 +106,6 @@ def _mean(numbers: Sequence[float], weights: Sequence[float]) -> float:
 def _maybe_mean(numbers: Sequence[float | None], weights: Sequence[float]) -> float | None:
     known = [number for number in numbers if number is not None]
     return _mean(known, weights) if len(known) == len(weights) else None
-
-
-def _cost(costs: Sequence[Cost]) -> Cost:
-    return Cost(
-        forwards=sum(cost.forwards for cost in costs),
-        tokens=sum(cost.tokens for cost in costs),
-        query_seconds=sum(cost.query_seconds for cost in costs),
-        fit_seconds=sum(cost.fit_seconds for cost in costs),
-    )
 
 
 def _fidelity(found: Sequence[Fidelity | None]) -> Fidelity | None:

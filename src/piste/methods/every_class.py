@@ -45,14 +45,14 @@ class EveryClass:
             return replace(self.method, classes="shared").explain(query, players, target, rng)
         whole = query.logits(players.tokens(players.whole))[0]
         left = query.left  # every class may ask as much, and all ask the same
-        found = self._one(query.anew(left), players, target, copy.deepcopy(rng), query)
+        found = self._one(query, left, players, target, rng)
         if found.primary in CLASSLESS:
             note = f"{found.primary} is the same for every class."
             return replace(found, notes=(*found.notes, note))
         scores, errors, classes = dict(found.scores), dict(found.errors), likeliest(whole, target)
         for index, label in zip(classes[1:], names(target.labels, classes[1:]), strict=True):
             other = resolve_target(query.classifier, whole, index)
-            one = self._one(query.anew(left), players, other, copy.deepcopy(rng), query)
+            one = self._one(query, left, players, other, rng)
             scores[f"{one.primary}: {label}"] = one.scores[one.primary]
             errors |= {f"{n}: {label}": e for n, e in one.errors.items() if n == one.primary}
         known = errors if errors.keys() == scores.keys() else {}
@@ -60,13 +60,14 @@ class EveryClass:
 
     def _one(
         self,
-        line: Query,
+        query: Query,
+        left: int | None,
         players: Players,
         target: Target,
         rng: np.random.Generator,
-        query: Query,
     ) -> Attribution:
-        """One class, on a line of its own; what it asked is counted with the rest."""
-        found = self.method.explain(line, players, target, rng)
+        """One class, on a line of its own and with a copy of the generator: the same questions."""
+        line = query.anew(left)
+        found = self.method.explain(line, players, target, copy.deepcopy(rng))
         query.count_too(line)
         return found

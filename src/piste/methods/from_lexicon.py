@@ -63,7 +63,7 @@ class FromLexicon:
         text = _Text.of(self.lexicon, query, players, target)
         wanted = self._wanted(text)
         query.plan(wanted)
-        fit, checks, report = text.known, {"text": text.gap()}, None
+        fit, checks, report = text.known, {"text": text.gap}, None
         if wanted:
             fit, checks, report = text.refitted(rng, wanted)
         return Attribution(
@@ -94,7 +94,7 @@ class FromLexicon:
         if self.refine is not None or len(text.players.first) < 2:
             return self.refine or 0
         unknown = int((text.found < 0).sum())
-        return REFINED if text.is_off() else unknown * (1 + PER_NEW_WORD)
+        return REFINED if text.is_off else unknown * (1 + PER_NEW_WORD)
 
     def _notes(self, text: _Text, wanted: int) -> tuple[str, ...]:
         unknown = [text.players.items[i].text for i in text.players.first[text.found < 0]]
@@ -103,12 +103,12 @@ class FromLexicon:
             some = ", ".join(map(repr, unknown[:5])) + (" ..." if len(unknown) > 5 else "")
             what = "were asked about here" if wanted else "have average scores: raise refine"
             notes.append(f"{len(unknown):,} words are not in the lexicon ({some}): they {what}.")
-        if not wanted and text.is_off():
+        if not wanted and text.is_off:
             notes.append(
                 "The lexicon is further off on this text than on others: its context counts, and"
                 " words may mean something else in it."
             )
-        if wanted and self.refine is None and text.is_off():
+        if wanted and self.refine is None and text.is_off:
             notes.append("On this text the lexicon was off by more than usual: it was refined.")
         return tuple(notes)
 
@@ -141,7 +141,7 @@ class _Text:
     @cached_property
     def known(self) -> Fit:
         """The lexicon's own model of the text; unknown words are taken for average ones."""
-        values = self._of_words(self.sign * self.lexicon.values[:, self.index])
+        values = self.sign * self._of_words(self.lexicon.values[:, self.index])
         importances = self._of_words(self.lexicon.importances)
         shift = importances.mean()
         frame = None
@@ -154,20 +154,24 @@ class _Text:
     def _of_words(self, scores: FloatArray) -> FloatArray:
         """Scores [words] of the lexicon for the groups of the text [groups]."""
         known = self.found >= 0
+        if known.all():  # as a rule; the lexicon is far larger than the text
+            return scores[self.found]
         return np.where(known, scores[self.found], _typical(scores, self.lexicon.counts))
 
     def _lengths(self) -> LengthScale:
         level = self.sign * self.lexicon.level[:, [self.index]]
         return LengthScale(np.log(self.lexicon.lengths), level, self.lexicon.length_scale)
 
+    @cached_property
     def gap(self) -> Agreement:
         """How far the lexicon is off on the text itself."""
         said = float(self.known.predict(self.players.whole)[0])
         return Agreement(None, abs(said - self.target.score), 1)
 
+    @property
     def is_off(self) -> bool:
         """Whether that is more than usual."""
-        return self.gap().rmse > FAR * self.lexicon.errors.get("texts", np.inf)
+        return self.gap.rmse > FAR * self.lexicon.errors.get("texts", np.inf)
 
     def errors(self, rng: np.random.Generator) -> dict[str, FloatArray]:
         """Standard errors of the scores, from those of the lexicon."""
@@ -187,7 +191,10 @@ class _Text:
 
     def _errors(self, errors: FloatArray) -> FloatArray:
         """Of unknown words the spread of all words: nothing is known but that they are words."""
-        return np.where(self.found >= 0, errors[self.found], np.max(errors, initial=1.0))
+        known = self.found >= 0
+        if known.all():
+            return errors[self.found]
+        return np.where(known, errors[self.found], np.max(errors, initial=1.0))
 
     def refitted(
         self, rng: np.random.Generator, wanted: int
@@ -209,7 +216,7 @@ class _Text:
             for kind, part in held.items()
             if len(part) > 1
         }
-        return fit, checks or {"text": self.gap()}, report
+        return fit, checks or {"text": self.gap}, report
 
     def _drawn(self, rng: np.random.Generator, wanted: int) -> tuple[Ragged, dict[str, Ragged]]:
         """Short sequences in which unknown words come often, some subsets; and fresh ones."""

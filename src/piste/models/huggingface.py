@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import inspect
 import os
 from collections.abc import Iterator
@@ -73,12 +72,10 @@ class HuggingFaceClassifier:
         takes = "token_type_ids" in inspect.signature(self.model.forward).parameters
         # Some (XLNet) take types without saying how many they know.
         types = getattr(self.model.config, "type_vocab_size", ANY_TYPE) if takes else 0
-        return Reader(self.tokenizer, self.limit, known, int(types or 0))
+        return Reader(self.tokenizer, self.limit, known, int(types or 0), self.notice)
 
     def encode(self, text: str, pair: str | None = None) -> Encoding:
-        encoding = self.reader.encode(text, pair)
-        notice = (self.notice,) if self.notice else ()
-        return dataclasses.replace(encoding, notes=encoding.notes + notice)
+        return self.reader.encode(text, pair)
 
     def logits(self, ids: IntArray) -> FloatArray:
         inputs, kinds = self._tensor(plain(ids)), self._kinds(types_of(ids))

@@ -60,12 +60,11 @@ class OnnxClassifier:
         types = getattr(self.config, "type_vocab_size", None) or 2
         known = getattr(self.config, "vocab_size", None)
         taken = types if "token_type_ids" in self._inputs else 0
-        return Reader(self.tokenizer, _limit(self.config, self.tokenizer), known, taken)
+        limit = _limit(self.config, self.tokenizer)
+        return Reader(self.tokenizer, limit, known, taken, self.notice)
 
     def encode(self, text: str, pair: str | None = None) -> Encoding:
-        encoding = self.reader.encode(text, pair)
-        notice = (self.notice,) if self.notice else ()
-        return dataclasses.replace(encoding, notes=encoding.notes + notice)
+        return self.reader.encode(text, pair)
 
     def logits(self, ids: IntArray) -> FloatArray:
         ids = np.ascontiguousarray(ids)

@@ -28,6 +28,7 @@ class Reader:
     limit: int  # the longest sequence the model reads, special tokens included
     vocabulary: int | None = None  # how many ids the model knows, where that is known
     types: int = 0  # how many token types it knows; 0 and 1 alike: it takes none
+    notice: str = ""  # something the user should know with every explanation
 
     def encode(self, text: str, pair: str | None = None) -> Encoding:
         """The whole text, or both texts of a pair, however long."""
@@ -45,7 +46,7 @@ class Reader:
             spans=_spans(encoded["offset_mapping"], owners, len(text + BETWEEN)),
             keys=kept,
             frame=frame,
-            notes=checks.unknown(kept, self.tokenizer),
+            notes=checks.unknown(kept, self.tokenizer) + ((self.notice,) if self.notice else ()),
             limit=max(0, self.limit - frame.size),
             second=None if pair is None else len(text + BETWEEN),
         )

@@ -121,7 +121,7 @@ def judged(example: Example, plan: Plan) -> Row:
     try:
         trial = _trial(example, plan)
     except Exception as error:  # one text must not end the run, whatever the model does to it
-        return {"error": _reason(error)}
+        return {"error": reason(error)}
     row: Row = {"target": trial.target.label, "score": trial.target.score}
     row |= {"values": {}, "cost": {}, "curves": {}, "failed": _lacking(plan, trial)}
     explained: dict[str, Explanation] = {}
@@ -133,7 +133,7 @@ def judged(example: Example, plan: Plan) -> Row:
             row["values"][view.name] = _values(plan, _for_view(trial, example, plan, view), found)
             row["curves"][view.name] = [part.tolist() for part in _curve(trial, found)]
         except Exception as error:  # as above, for one method
-            row["failed"][view.name] = _reason(error)
+            row["failed"][view.name] = reason(error)
             row["values"].pop(view.name, None)
             continue
         row["cost"][view.name] = asdict(found.cost) | {"text": length}
@@ -142,7 +142,8 @@ def judged(example: Example, plan: Plan) -> Row:
     return row
 
 
-def _reason(error: Exception) -> str:
+def reason(error: Exception) -> str:
+    """Why a text or a method failed, in words."""
     return str(error) if isinstance(error, PisteError) else f"{type(error).__name__}: {error}"
 
 

@@ -32,7 +32,7 @@ from piste.runs.answers import Answers
 from piste.runs.judging import answer_to_the_probe
 from piste.surrogates.large import Errors, fit_large
 from piste.surrogates.lengths import LengthScale
-from piste.surrogates.slalom import SlalomModel
+from piste.surrogates.slalom import SlalomModel, count_matrix
 from piste.text.cutting import truncated
 from piste.text.encoding import Encoding, Frame
 from piste.text.players import Players, split
@@ -234,7 +234,8 @@ def fitted(
     """The lexicon from all answers."""
     held = np.zeros(len(rows), dtype=bool)
     held[texts[0] : texts[1]] = np.arange(texts[1] - texts[0]) // 3 % HELD == 0
-    counts = counted(rows, len(corpus.words))
+    size = len(corpus.words)
+    counts = count_matrix(rows, np.arange(size), size)
     frame = (corpus.frame or Frame()).size > 0
     model, errors, lengths = _fit(counts[~held], margins[~held], rows.lengths[~held], frame)
     return Lexicon(
@@ -256,13 +257,6 @@ def fitted(
         length_scale=lengths.scale,
         errors=_misses(model, lengths, counts, margins, rows.lengths, held),
     )
-
-
-def counted(rows: Ragged, size: int) -> sparse.csr_array:
-    ones = np.ones(len(rows.values))
-    found = sparse.csr_array((ones, rows.values, rows.starts.copy()), shape=(len(rows), size))
-    found.sum_duplicates()
-    return found
 
 
 def _fit(

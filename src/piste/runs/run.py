@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from piste.data import DEFAULT, Columns, Example, read_examples
-from piste.errors import InputError, PisteError, SettingError, choices, whole_number
+from piste.errors import InputError, SettingError, choices, whole_number
 from piste.explain import explain, versions
 from piste.explanation import Explanation
 from piste.files import write_atomic
@@ -28,7 +28,7 @@ from piste.models.gathering import together
 from piste.models.loading import as_classifier, load
 from piste.models.protocol import Classifier
 from piste.runs import shards
-from piste.runs.judging import PROBE, answer_to_the_probe
+from piste.runs.judging import PROBE, answer_to_the_probe, reason
 from piste.runs.lexicon import build_lexicon
 from piste.runs.shards import Shard
 from piste.runs.store import settle
@@ -176,9 +176,8 @@ def run(
         refine=refine,
     )
     _check_parallel(engine, workers, job, classifier)
-    _open(folder, job, asked, data, columns, split, settings(chosen), lexicon, shard)
-
     source = Source(os.fspath(data), columns, limit, split, shard)
+    _open(folder, job, asked, source, settings(chosen), lexicon)
     known = _known(job, folder, asked, source, watch) if job.lexicon else None
     job = replace(job, scores=_scores(job, asked, known))
     there = frozenset(shards.done(folder))
@@ -200,10 +199,8 @@ def explained(
             return example.problem
         try:
             return job.explain(shared, example, known)
-        except PisteError as error:
-            return str(error)
         except Exception as error:  # one text must not end the run, whatever the model does to it
-            return f"{type(error).__name__}: {error}"
+            return reason(error)
 
     made = Shard.of(job.scores)
     for (index, example), found in zip(
@@ -263,18 +260,15 @@ def _open(
     folder: Path,
     job: Job,
     classifier: Classifier,
-    data: str | os.PathLike[str],
-    columns: Columns,
-    split: str,
+    source: Source,
     method: Mapping[str, Any],
     lexicon: bool | str | os.PathLike[str],
-    shard: int,
 ) -> None:
     """The manifest: written, or compared with the one that is there."""
     told = {
-        "data": os.path.normpath(data),
-        "split": split,
-        "columns": asdict(columns),
+        "data": os.path.normpath(source.data),
+        "split": source.split,
+        "columns": asdict(source.columns),
         "model": classifier.name,
         "answer": answer_to_the_probe(classifier),
         "labels": list(classifier.labels or ()),
@@ -287,7 +281,7 @@ def _open(
         "budget": job.budget,
         "lexicon": _identity(lexicon),
         "refine": job.refine,
-        "shard": shard,
+        "shard": source.shard,
     }
     plain = json.loads(json.dumps(told, default=str))
     settle(folder, MANIFEST, plain, begun=bool(shards.done(folder)))
