@@ -1,5 +1,8 @@
 """Small real models and tokenizers of the three kinds, built here: no hub is needed."""
 
+import os
+import shutil
+
 import pytest
 import torch
 from tokenizers import (
@@ -20,6 +23,7 @@ from transformers import (
 )
 
 import piste
+from tests.browser import ARGUMENTS
 
 torch.set_num_threads(1)  # the tests run side by side
 
@@ -148,3 +152,18 @@ def gpt2(byte_level):
 @pytest.fixture(scope="session")
 def bert_on_sentencepiece(sentencepiece):
     return piste.load(tiny_bert(len(sentencepiece)), sentencepiece, backend="torch")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """The system's browser; where CI has none that is a failure, elsewhere a skip."""
+    from playwright.sync_api import sync_playwright
+
+    path = shutil.which("chromium") or shutil.which("google-chrome")
+    if path is None:
+        reason = "no chromium or google-chrome on the PATH"
+        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=path, args=ARGUMENTS)
+        yield browser
+        browser.close()

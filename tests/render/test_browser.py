@@ -1,65 +1,25 @@
 """The page in a real browser: linked words and points, keyboard, sorting, and nothing foreign."""
 
 import os
-import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from piste.explanation import Explanation
 from piste.render.html import fragment, page
+from tests.browser import Opened
 from tests.render.samples import many, sample, weighted
 from tests.test_hostile import TOKENS, compared, made_from
 
 if not os.environ.get("CI"):
     pytest.importorskip("playwright.sync_api")
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 HOSTILE = (
     "<script>window.hacked=1</script> </script><script>window.hacked=2</script> good "
     "<img src=http://evil.invalid/x onerror=window.hacked=3> {{7*7}} \u202e \x1b[31m"
 )
-
-
-@dataclass
-class Opened:
-    """A page, and everything it asked for or complained about."""
-
-    page: Page
-    requests: list[str] = field(default_factory=list)
-    complaints: list[str] = field(default_factory=list)
-
-    def word(self, text: str) -> Locator:
-        return self.page.locator("#text .w", has_text=text).first
-
-    def lit(self, kind: str) -> list[str]:
-        found: list[str] = self.page.eval_on_selector_all(
-            f"{kind}.on", "all => all.map(e => e.getAttribute('aria-label') || e.textContent)"
-        )
-        return found
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    path = shutil.which("chromium") or shutil.which("google-chrome")
-    if path is None:
-        reason = "no chromium or google-chrome on the PATH"
-        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=path, args=ARGUMENTS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

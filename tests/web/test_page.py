@@ -2,35 +2,22 @@
 
 import os
 import re
-import shutil
 import signal
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from tests.render.test_browser import ARGUMENTS, HOSTILE
+from tests.browser import Opened as BaseOpened
+from tests.render.test_browser import HOSTILE
 from tests.web.servers import TEXT, Running, running
 
 if not os.environ.get("CI"):
     pytest.importorskip("playwright.sync_api")
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 PATIENCE = 60_000  # milliseconds: the machine may be busy
 EXPLAINED = "#result:not(.sketch):not([hidden])"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    path = shutil.which("chromium") or shutil.which("google-chrome")
-    if path is None:
-        reason = "no chromium or google-chrome on the PATH"
-        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=path, args=ARGUMENTS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -39,13 +26,8 @@ def server() -> Iterator[Running]:
         yield found
 
 
-@dataclass
-class Opened:
-    """The page, and everything it asked for or complained about."""
-
-    page: Page
-    requests: list[str] = field(default_factory=list)
-    complaints: list[str] = field(default_factory=list)
+class Opened(BaseOpened):
+    """The served page."""
 
     def goto(self, url: str) -> None:
         self.page.goto(url)
@@ -60,15 +42,6 @@ class Opened:
 
     def finished(self) -> None:
         self.page.wait_for_selector(EXPLAINED, timeout=PATIENCE)
-
-    def word(self, text: str) -> Locator:
-        return self.page.locator("#text .w", has_text=text).first
-
-    def lit(self, kind: str) -> list[str]:
-        found: list[str] = self.page.eval_on_selector_all(
-            f"{kind}.on", "all => all.map(e => e.getAttribute('aria-label') || e.textContent)"
-        )
-        return found
 
 
 def opened(page: Page) -> Opened:
