@@ -11,7 +11,7 @@ import piste
 from piste.errors import FileError, OutputError, SettingError
 from piste.models import remote
 from piste.models.remote import label_scores, top_tokens
-from tests.endpoint import Server
+from tests.endpoint import Handler, Server
 
 LABELS = ("positive", "negative")
 PROMPT = "Is this review positive or negative?\n{text}\nAnswer:"

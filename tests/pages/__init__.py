@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 NAMED = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "RELEASING.md", "examples/README.md")
 KINDS = frozenset({"python", "sh", "json", "yaml", "toml", "text"})
 _FENCE = re.compile(r"^(?P<indent> *)(?P<mark>`{3,})(?P<info>[^`\n]*)$")
-_SECONDS = re.compile(r"(?<![\w.])\d[\d,]*(\.\d+)? s\b")
+_SECONDS = re.compile(r"(?<![\w.])\d[\d,]*(\.\d+)? ?s\b")
 
 
 @dataclass(frozen=True)

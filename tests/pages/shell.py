@@ -203,7 +203,7 @@ def with_pytest(arguments: list[str]) -> tuple[bytes, str, int]:
     import pytest
 
     out = io.StringIO()
-    options = ["-p", "no:cacheprovider", "-p", "no:xdist", "--rootdir", ".", "-c", os.devnull]
+    options = ["-p", "no:cacheprovider", "-p", "no:warnings", "--rootdir", ".", "-c", os.devnull]
     with redirect_stdout(out):
         code = pytest.main([*arguments, *options])
     return out.getvalue().encode(), "", int(code)
