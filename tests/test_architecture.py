@@ -12,7 +12,7 @@ ORDER = [
     {"errors"},
     {"files", "formula", "ragged", "data"},
     {"explanation"},
-    {"lexicon", "reading", "merging"},
+    {"lexicon", "reading", "exports", "merging"},
     {"text"},
     {"design", "models", "surrogates"},
     {"methods", "metrics"},
@@ -27,6 +27,7 @@ ORDER = [
 RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
 # The results offer their pictures and their reader; they load when asked for.
 FACADE = {("explanation", "render"), ("explanation", "reading"), ("compare", "render")}
+FACADE |= {("explanation", "exports")}
 FACADE |= {("cli", "web")}  # one command starts the server
 # Where torch may be imported at all; everything else must start without it.
 TORCH = {

@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from piste.explanation import Player as Player
     from piste.lexicon import Lexicon as Lexicon
     from piste.methods import METHODS as METHODS
+    from piste.methods.adapted import adapt as adapt
     from piste.methods.slalom import Slalom as Slalom
     from piste.methods.slalom_ana import SlalomAna as SlalomAna
     from piste.models.callable import from_function as from_function
     from piste.models.language_model import from_llm as from_llm
     from piste.models.loading import load as load
+    from piste.models.predicting import predict as predict
     from piste.models.remote import from_endpoint as from_endpoint
     from piste.runs.evaluate import evaluate as evaluate
     from piste.runs.lexicon import build_lexicon as build_lexicon
@@ -38,11 +40,13 @@ _HOMES = {
     "from_function": "piste.models.callable",
     "from_llm": "piste.models.language_model",
     "from_endpoint": "piste.models.remote",
+    "predict": "piste.models.predicting",
     "explain": "piste.explain",
     "compare": "piste.compare",
     "evaluate": "piste.runs.evaluate",
     "run": "piste.runs.run",
     "build_lexicon": "piste.runs.lexicon",
+    "adapt": "piste.methods.adapted",
     "Lexicon": "piste.lexicon",
     "Columns": "piste.data",
     "Example": "piste.data",

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from piste.errors import FileError, SettingError, choices, printable, whole_numb
 from piste.files import write_atomic
 from piste.formula import Formula
 
+if TYPE_CHECKING:
+    import pandas
+
 FloatArray = NDArray[np.float64]
 SCHEMA = 1
 FEW_CHECKS = 5  # an R2 of fewer sequences says nothing
@@ -25,6 +28,8 @@ FEW_CHECKS = 5  # an R2 of fewer sequences says nothing
 SIDELESS = frozenset(
     {"importance", "grad-l1", "grad-l2", "alpha-avg", "alpha-max", "rollout", "anchor"}
 )
+# Scores that predict no change: of no side, or of another library and on a scale of its own.
+UNPREDICTING = SIDELESS | {"given"}
 
 
 @dataclass(frozen=True)
@@ -226,9 +231,9 @@ class Explanation:
         if self.formula is not None:
             return self.formula.change(gone)
         own = "removal" if "removal" in self.scores else self.primary
-        if own in SIDELESS:
+        if own in UNPREDICTING:
             raise SettingError(
-                f"The scores of {self.method} weigh {self.unit}s, and predict no change.",
+                f"The scores of {self.method} order {self.unit}s, and predict no change.",
                 "Use slalom, lime, kernel-shap or occlusion.",
             )
         return float(self.scores[own][gone].sum())
@@ -269,7 +274,24 @@ class Explanation:
             ) from error
         return cls.from_dict(data)
 
-    # The pictures live in `render`, to the right of this room; they are loaded only when asked for.
+    # Other libraries' forms, and the pictures of `render`, lie to the right of this room: they are
+    # loaded only when asked for.
+    def to_pandas(self) -> pandas.DataFrame:
+        """A data frame, one row a player: its text and place, each score and `score_error`."""
+        from piste.exports import to_pandas
+
+        return to_pandas(self)
+
+    def to_shap(self, score: str | None = None) -> Any:
+        """A `shap.Explanation` for shap's text plot.
+
+        By default of the scores that add up, `shapley` or `removal`, else of the primary ones. The
+        base value is what they leave of the model's score.
+        """
+        from piste.exports import to_shap
+
+        return to_shap(self, score)
+
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
         """One self-contained HTML page, also written to `path` when given."""
         from piste.render.html import page

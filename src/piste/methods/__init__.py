@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from piste.errors import SettingError, choices
+from piste.methods.adapted import Adapted
 from piste.methods.anchors import Anchors
 from piste.methods.attention import Attention
 from piste.methods.base import Method
@@ -47,7 +48,8 @@ def find_method(method: str | Method) -> tuple[str, Method]:
             f"{method!r} is not a method.", f"Give a name ({', '.join(METHODS)}) or an object."
         )
     names = [name for name, known in METHODS.items() if type(known) is type(method)]
-    return (names or [type(method).__name__])[0], method
+    own = getattr(method, "name", type(method).__name__)  # an adapted result brings its name
+    return (names or [own])[0], method
 
 
 def summary(method: Method) -> str:
@@ -57,6 +59,6 @@ def summary(method: Method) -> str:
 
 def settings(method: Method) -> dict[str, Any]:
     """The fields of a method as plain data; a method that is no dataclass has none to tell."""
-    if isinstance(method, FromLexicon):
+    if isinstance(method, FromLexicon | Adapted):
         return method.told()  # not all its words
     return dataclasses.asdict(method) if dataclasses.is_dataclass(method) else {}

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from piste.explanation import SIDELESS, Explanation, Target
+from piste.explanation import UNPREDICTING, Explanation, Target
 from piste.metrics.asking import answers
 from piste.models.query import Query
 from piste.ragged import IntArray
@@ -44,7 +44,7 @@ def removal_error(
 def predicts(explanation: Explanation) -> bool:
     """Whether the explanation says how far the score moves when players are removed."""
     known = explanation.formula is not None or "removal" in explanation.scores
-    return known or explanation.primary not in SIDELESS
+    return known or explanation.primary not in UNPREDICTING
 
 
 def removals(players: int, draws: int, most: int, seed: int) -> list[IntArray]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from piste.explanation import FEW_CHECKS, Agreement, Explanation, Stopped, Target
+from piste.explanation import FEW_CHECKS, UNPREDICTING, Agreement, Explanation, Stopped, Target
 from piste.render.clean import one_line
 
 LOW = 0.5  # an R² below it earns a warning
@@ -38,6 +38,7 @@ _MEANINGS |= {
     "it has no side",
     "alpha-max": "the attention of the head that looks most at the {unit}; it has no side",
     "rollout": "the attention that reaches the {unit} through all layers; it has no side",
+    "given": f"the score that {{method}} gave, on its own scale. {_SIDES}",
     "anchor": "1 for the {unit}s that together keep the decision, 0 for all others",
 }
 CLASS = ": "  # in the name of a score that belongs to another class: "value: neutral"
@@ -202,7 +203,7 @@ def _fidelity(explanation: Explanation) -> list[Statement]:
 
 
 def _not_measured(explanation: Explanation) -> Statement:
-    if explanation.method in UNCHECKED:
+    if explanation.method in UNCHECKED or explanation.primary in UNPREDICTING:
         text = f"The scores of {explanation.method} predict no answers that could be checked"
         return Statement(f"{text}; `piste compare --measure` tries them on the model.")
     text = "How well the explanation agrees with the model was not measured"

@@ -1,0 +1,74 @@
+"""An explanation in the forms of other libraries, which are loaded only here."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from itertools import pairwise
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from piste.errors import SettingError, choices
+from piste.explanation import SIDELESS, Explanation
+
+if TYPE_CHECKING:
+    import pandas
+
+ADDING_UP = ("shapley", "removal")  # what a plot of sums shows first
+
+
+def to_pandas(explanation: Explanation) -> pandas.DataFrame:
+    """One row a player, in reading order: what it is, its scores, and their standard errors."""
+    players = explanation.players
+    columns: dict[str, Any] = {
+        explanation.unit: [player.text for player in players],
+        "start": [player.start for player in players],
+        "end": [player.end for player in players],
+        "group": [player.group for player in players],
+    }
+    if explanation.second is not None:
+        columns["segment"] = [player.segment for player in players]
+    for name, values in explanation.scores.items():
+        columns[name] = values.copy()
+        if name in explanation.errors:
+            columns[f"{name}_error"] = explanation.errors[name].copy()
+    frame: pandas.DataFrame = _library("pandas").DataFrame(columns)
+    return frame
+
+
+def to_shap(explanation: Explanation, score: str | None = None) -> Any:
+    """A `shap.Explanation` of one text, as shap's plots take it: pieces that make up the text.
+
+    The base value is what the scores leave of the model's score, so that they add up to it.
+    """
+    name = score or next((n for n in ADDING_UP if n in explanation.scores), explanation.primary)
+    if name not in explanation.scores:
+        raise choices("score", name, list(explanation.scores))
+    if name in SIDELESS:
+        raise SettingError(
+            f"{name!r} has no side, and shap's plots need one.",
+            "Name another score, or use another method.",
+        )
+    values = explanation.scores[name].copy()
+    found = _library("shap").Explanation(
+        values=values,
+        base_values=explanation.target.score - float(values.sum()),
+        data=np.array(_pieces(explanation), dtype=object),
+    )
+    found.output_names = explanation.target.label  # given above, it would be taken for a shape
+    return found
+
+
+def _pieces(explanation: Explanation) -> list[str]:
+    """The text cut before every player: joined, they are the text again."""
+    starts = [player.start for player in explanation.players]
+    cuts = [0, *starts[1:], len(explanation.text)]
+    return [explanation.text[a:b] for a, b in pairwise(cuts)]
+
+
+def _library(name: str) -> ModuleType:
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise SettingError(f"{name} is not installed.", f"pip install {name}") from error

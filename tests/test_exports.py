@@ -1,0 +1,76 @@
+"""An explanation in the forms of pandas and shap."""
+
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import piste
+
+shap = pytest.importorskip("shap")
+TEXT = "  The plot is thin, but the acting is superb.\n"
+
+
+@pytest.fixture(scope="module")
+def explanation(demo):
+    return piste.explain(TEXT, demo)
+
+
+def test_a_data_frame_has_a_row_for_every_player(explanation):
+    frame = explanation.to_pandas()
+    assert isinstance(frame, pd.DataFrame)
+    assert list(frame["word"]) == [player.text for player in explanation.players]
+    assert [TEXT[a:b] for a, b in zip(frame["start"], frame["end"], strict=True)] == list(
+        frame["word"]
+    )
+    for name, values in explanation.scores.items():
+        assert frame[name].tolist() == values.tolist()
+    assert frame["value_error"].tolist() == explanation.errors["value"].tolist()
+    frame["value"] = 0.0
+    assert explanation.scores["value"].any()  # a copy
+
+
+def test_methods_without_errors_and_pairs(demo):
+    frame = piste.explain(TEXT, demo, "occlusion").to_pandas()
+    assert "removal_error" not in frame
+    assert "segment" not in frame
+
+
+def test_the_second_text_of_a_pair_is_marked(demo):
+    frame = piste.explain("A film.", demo, "occlusion", pair="A play.").to_pandas()
+    assert set(frame["segment"]) == {0, 1}
+
+
+def test_shap_gets_pieces_that_make_up_the_text_and_scores_that_add_up(explanation):
+    found = explanation.to_shap()
+    assert "".join(found.data) == TEXT
+    assert found.values.tolist() == explanation.scores["shapley"].tolist()
+    assert found.base_values + found.values.sum() == pytest.approx(explanation.target.score)
+    assert found.output_names == "positive"
+
+
+def test_shap_plots_it(explanation):
+    html = shap.plots.text(explanation.to_shap(), display=False)
+    assert "superb" in html
+    named = shap.plots.text(explanation.to_shap("lin"), display=False)
+    assert "superb" in named
+
+
+def test_the_way_there_and_back(explanation, demo):
+    again = piste.explain(TEXT, demo, piste.adapt(explanation.to_shap()))
+    assert np.allclose(again.scores["weight"], explanation.scores["shapley"])
+
+
+def test_scores_without_a_side_are_refused(demo, explanation):
+    with pytest.raises(piste.PisteError, match="no side"):
+        piste.explain(TEXT, demo, "attention").to_shap()
+    with pytest.raises(piste.PisteError, match="no score"):
+        explanation.to_shap("nonsense")
+
+
+@pytest.mark.parametrize(("library", "call"), [("pandas", "to_pandas"), ("shap", "to_shap")])
+def test_a_missing_library_is_named(library, call, explanation, monkeypatch):
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(piste.PisteError, match=f"pip install {library}"):
+        getattr(explanation, call)()
