@@ -33,5 +33,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
         return markdown.replace("](docs/", f"]({up}").replace("](../docs/", f"]({up}")
     depth = name.count("/")
     for outside in OUTSIDE:
-        markdown = markdown.replace(f"]({'../' * (depth + 1)}{outside}", f"]({'../' * depth}{outside}")
+        markdown = markdown.replace(
+            f"]({'../' * (depth + 1)}{outside}", f"]({'../' * depth}{outside}"
+        )
     return markdown

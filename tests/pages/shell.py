@@ -21,6 +21,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 from unittest import mock
+from urllib.request import Request, urlopen
 
 from piste import cli
 from tests.pages import ROOT
@@ -79,6 +80,10 @@ class Shell:
         if words[0] == "make":
             words = ["make", "--dry-run", "--directory", str(ROOT), *words[1:]]
             return b"", "", subprocess.run(words, capture_output=True, check=False).returncode
+        if words[0] == "curl":
+            return curl(words[1:])
+        if words[0] == "python":
+            words = [sys.executable, *words[1:]]
         done = subprocess.run(words, input=data, capture_output=True, check=False)
         return done.stdout, done.stderr.decode() if done.returncode else "", done.returncode
 
@@ -207,6 +212,23 @@ def with_pytest(arguments: list[str]) -> tuple[bytes, str, int]:
     with redirect_stdout(out):
         code = pytest.main([*arguments, *options])
     return out.getvalue().encode(), "", int(code)
+
+
+def curl(words: list[str]) -> tuple[bytes, str, int]:
+    """As far as pages use it: an address, `-H` and `-d`. Not every machine has it."""
+    headers, data, url = {}, None, ""
+    rest = iter(words)
+    for word in rest:
+        if word == "-H":
+            name, _, given = next(rest).partition(": ")
+            headers[name] = given
+        elif word == "-d":
+            data = next(rest).encode()
+        else:
+            assert not word.startswith("-"), f"curl {word}"
+            url = word
+    with urlopen(Request(url, data, headers)) as answer:
+        return answer.read(), "", 0
 
 
 def check_extras(words: list[str]) -> tuple[bytes, str, int]:
