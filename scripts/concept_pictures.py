@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/concepts.md from the embedded model, and print what they show.
+"""Draw the pictures of the first pages with the embedded model, and print what they show.
 
 python scripts/concept_pictures.py
 """
@@ -97,8 +97,10 @@ def saved(name: str) -> Axes:
 
 def main() -> None:
     classifier = piste.load(backend="torch")
-    axes = saved("plane.png")
-    plane(axes, piste.explain(TEXT, classifier, target="positive"))
+    review = piste.explain(TEXT, classifier)
+    review.plot(IMAGES / "demo.png")
+    piste.explain(SHORT, classifier).plot(IMAGES / "explanation.png")
+    plane(saved("plane.png"), review)
     model, said = answers(classifier), predicted(classifier)
     runs(saved("runs.png"), model, said)
     for number in plt.get_fignums():

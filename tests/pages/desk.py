@@ -78,7 +78,7 @@ def own_objects() -> dict[str, Any]:
 def endpoint() -> Iterator[dict[str, str]]:
     """A language model's server, and the address that stands for the page's."""
     server = Server()
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
         yield {LLM: server.url.removesuffix("/v1")}

@@ -8,8 +8,9 @@ uses any more.
 EXCUSED = {
     "source .venv/bin/activate": "the environment that `make demo` makes; the tests run in one",
     "ray start": "starts daemons of a cluster, which outlive the test",
+    "piste run reviews.jsonl --model my-org/my-classifier --out results --engine ray --workers 16"
+    " --device cuda": "needs a cluster with GPUs",
     "piste theory --questions": "minutes; tests/theory measures the same questions",
-    "python benchmarks/peers.py": "needs data sets and half an hour",
 }
 
 # Run by `make test-slow` only.
