@@ -27,7 +27,7 @@ def explain(
     ] = None,
     unit: options.Unit = "word",
     repeats: options.Repeats = "shared",
-    method: Annotated[str, typer.Option(help="See `piste methods`.")] = "slalom",
+    method: options.Method = "slalom",
     focus: Annotated[
         str | None,
         typer.Option(help="With slalom: tokens, or text (predicts removals too; 4 times as dear)."),

@@ -6,14 +6,14 @@ from typing import Annotated
 import typer
 
 from piste.cli import options
-from piste.errors import printable
+from piste.errors import SettingError, printable
 
 
 def run(
     data: options.Data,
     out: Annotated[Path, typer.Option(help="A folder for the results; a stopped run goes on.")],
     model: options.Model = "demo",
-    method: Annotated[str, typer.Option(help="See `piste methods`.")] = "slalom",
+    method: options.Method = "slalom",
     lexicon: Annotated[
         Path | None, typer.Option(help="With slalom: use this lexicon; without it, build one.")
     ] = None,
@@ -50,7 +50,7 @@ def run(
     from piste.data import Columns
 
     if lexicon is not None and no_lexicon:
-        raise typer.BadParameter("--lexicon and --no-lexicon exclude each other.")
+        raise SettingError("--lexicon and --no-lexicon are both given.", "Give one of them.")
     columns = Columns(text_column, label_column, id_column, pair=pair_column)
     with LateBar("Working", Console(stderr=True)) as bar:
         found = piste.run(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-from scipy.stats import beta
+from scipy.special import betaincinv
 
 from piste.errors import SettingError, whole_number
 from piste.explanation import Target
@@ -91,7 +91,7 @@ class Tally:
         """The exact (Clopper-Pearson) lower bound, wrong with probability `error`."""
         if not self.kept:
             return 0.0
-        return float(beta.ppf(error, self.kept, self.tried - self.kept + 1))
+        return float(betaincinv(self.kept, self.tried - self.kept + 1, error))
 
 
 @dataclass

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 import os
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from piste.models.compiled import CompiledClassifier
     from piste.models.huggingface import HuggingFaceClassifier
     from piste.models.onnx import OnnxClassifier
+
+log = logging.getLogger(__name__)
 
 BACKENDS = ("auto", "torch", "openvino")
 
@@ -42,9 +46,17 @@ def load(
     """
     if backend not in BACKENDS:
         raise choices("backend", backend, BACKENDS)
-    exported = _exported(model, tokenizer, device, backend)
-    if exported is not None:
-        return exported
+    started = time.perf_counter()
+    found = _exported(model, tokenizer, device, backend) or _from_torch(
+        model, tokenizer, device, backend, trust_remote_code
+    )
+    log.info("Loaded %s (%s) in %.1f s.", found.name, found.backend, time.perf_counter() - started)
+    return found
+
+
+def _from_torch(
+    model: Any, tokenizer: Any, device: str | None, backend: str, trust_remote_code: bool
+) -> HuggingFaceClassifier | CompiledClassifier:
     from piste.models.huggingface import load_huggingface
 
     classifier = load_huggingface(
@@ -133,4 +145,5 @@ def _compiled(
                 'Use backend="torch".',
             ) from error
         notice = f"The model runs in torch, not compiled: {error}."
+        log.warning(notice)
         return dataclasses.replace(classifier, notice=notice)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import logging
 import math
 import os
 import random
@@ -31,6 +32,8 @@ from piste.explanation import FloatArray
 from piste.files import cache_directory
 from piste.models.answers import AnswerCache
 from piste.models.callable import FunctionClassifier
+
+log = logging.getLogger(__name__)
 
 APIS = ("chat", "completions")
 TOP = 20  # log-probabilities asked for: what the API allows
@@ -175,7 +178,9 @@ class RemoteLabels:
             except _Passing as error:
                 problem = str(error)
                 if attempt < self.endpoint.retries:
-                    time.sleep(error.pause or _pause(attempt))
+                    pause = error.pause or _pause(attempt)
+                    log.info("The endpoint did not answer (%s); again in %.1f s.", problem, pause)
+                    time.sleep(pause)
         raise OutputError(
             f"The endpoint {_shown(self.endpoint.url)} did not answer: {problem}"
             f" ({self.endpoint.retries + 1} tries).",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import asdict, dataclass, replace
@@ -32,6 +33,8 @@ from piste.runs.judging import PROBE, answer_to_the_probe, reason
 from piste.runs.lexicon import build_lexicon
 from piste.runs.shards import Shard
 from piste.runs.store import settle
+
+log = logging.getLogger(__name__)
 
 ENGINES = ("local", "ray")
 TOLD = 5  # failures that are named
@@ -183,6 +186,7 @@ def run(
     there = frozenset(shards.done(folder))
     for number, made in _engine(engine)(source, there, job, asked, known, workers):
         shards.write(folder, number, made)
+        log.info("Part %d of the run is written to %s.", number, folder)
         if watch is not None:
             watch("texts", (number + 1) * shard, limit)
     return _report(folder)
