@@ -43,6 +43,17 @@ Repeats = Annotated[
         autocompletion=among("shared", "separate"),
     ),
 ]
+Long = Annotated[
+    str,
+    typer.Option(
+        help="Longer than the model reads: truncate, or windows.",
+        autocompletion=among("truncate", "windows"),
+    ),
+]
+Tolerance = Annotated[
+    float | None,
+    typer.Option(help="Ask until the strongest scores are known so well: 0.1 is a tenth."),
+]
 Seed = Annotated[int, typer.Option(help="Same seed, same scores.")]
 Json = Annotated[str | None, typer.Option(metavar="FILE|-", help="Write the result as JSON.")]
 Html = Annotated[Path | None, typer.Option(help="Write a page that opens in a browser.")]

@@ -37,14 +37,15 @@ def run(
     target: options.Target = None,
     unit: options.Unit = "word",
     repeats: options.Repeats = "shared",
+    long: options.Long = "truncate",
     seed: options.Seed = 0,
     budget: options.EachBudget = None,
+    tolerance: options.Tolerance = None,
     shard: Annotated[int, typer.Option(help="Texts a file.")] = 256,
     device: options.Device = None,
+    trust_remote_code: options.TrustRemoteCode = False,
 ) -> None:
     """Explain every text of a data set. Exit code 1 if texts failed."""
-    from rich.console import Console
-
     import piste
     from piste.cli.progress import LateBar
     from piste.data import Columns
@@ -52,7 +53,7 @@ def run(
     if lexicon is not None and no_lexicon:
         raise SettingError("--lexicon and --no-lexicon are both given.", "Give one of them.")
     columns = Columns(text_column, label_column, id_column, pair=pair_column)
-    with LateBar("Working", Console(stderr=True)) as bar:
+    with LateBar("Working") as bar:
         found = piste.run(
             data,
             model,
@@ -68,12 +69,17 @@ def run(
             target=target,
             unit=unit,
             repeats=repeats,
+            long=long,
             seed=seed,
             budget=budget,
+            tolerance=tolerance,
             shard=shard,
             device=device,
+            trust_remote_code=trust_remote_code,
             watch=lambda _, done, total: bar(done, total or done),
         )
+    if not found.made:
+        typer.echo("Nothing was left to do: every text is there.")
     typer.echo(f"{found.texts:,} texts in {found.folder}, {found.failed:,} of them failed.")
     for reason in found.reasons:
         typer.echo(f"  {printable(reason)}")
