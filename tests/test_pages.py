@@ -1,7 +1,10 @@
-"""The runner of the pages: what it must not let through."""
+"""The runner of the pages: what it must not let through; and the site's links."""
+
+from types import SimpleNamespace
 
 import pytest
 
+from scripts import docs_hooks
 from tests import pages
 from tests.pages.shell import Shell, commands, entry_for, pipeline, words_of
 
@@ -72,6 +75,7 @@ def test_excuses_go_by_whole_words():
         ("pip install 'piste[nothing]'", "there is no extra"),
         ("make no-such-target", "ended with 2"),
         ("cat no-such-file", "ended with 1"),
+        ("rm -rf results", "rm is a program"),
         ("curl --insecure http://127.0.0.1/", "curl --insecure"),
     ],
 )
@@ -86,3 +90,22 @@ def test_pipes_variables_and_files(tmp_path, monkeypatch):
     shell = Shell()
     assert shell.run("printf '%s' one > file\ncat file | tr o 0\n") == "0ne"
     assert "Usage" in shell.run("COLUMNS=60 piste explain --help")
+
+
+@pytest.mark.parametrize(
+    ("page", "link", "turned"),
+    [
+        ("performance.md", "](../benchmarks/RESULTS.md)", "](benchmarks/RESULTS.md)"),
+        ("howto/ci.md", "](../../CHANGELOG.md)", "](../CHANGELOG.md)"),
+        ("howto/ci.md", "](../scale.md)", "](../scale.md)"),
+        ("CHANGELOG.md", "](docs/scale.md#x)", "](scale.md#x)"),
+        ("benchmarks/RESULTS.md", "](../docs/scale.md)", "](../scale.md)"),
+    ],
+)
+def test_links_out_of_the_docs_are_turned_to_the_site(page, link, turned):
+    shown = SimpleNamespace(file=SimpleNamespace(src_uri=page))
+    assert docs_hooks.on_page_markdown(f"[x{link}", shown, None, None) == f"[x{turned}"
+
+
+def test_what_the_site_takes_from_elsewhere_exists():
+    assert all((pages.ROOT / name).is_file() for name in docs_hooks.OUTSIDE)
