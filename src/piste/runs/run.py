@@ -18,7 +18,6 @@ from typing import Any
 
 from piste.data import DEFAULT, Columns, Example
 from piste.errors import InputError, SettingError, choices, whole_number
-from piste.explain import versions
 from piste.files import write_atomic
 from piste.lexicon import Lexicon
 from piste.methods import find_method, settings
@@ -31,6 +30,7 @@ from piste.runs.judging import PROBE, answer_to_the_probe
 from piste.runs.lexicon import build_lexicon
 from piste.runs.shards import Shard
 from piste.runs.store import settle
+from piste.task import versions
 from piste.text.cutting import check_long
 
 log = logging.getLogger(__name__)
