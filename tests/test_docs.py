@@ -47,7 +47,7 @@ def desk(furnished, loaded_once, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr("piste.models.loading.load", loaded_once)
-    monkeypatch.setattr("piste.runs.run.load", loaded_once)
+    monkeypatch.setattr("piste.runs.job.load", loaded_once)
     monkeypatch.setattr("piste.models.remote._pause", lambda attempt: 0.01)
     return tmp_path
 
@@ -78,7 +78,8 @@ class Reader:
         self.printed = self.shell.run(block.body)
 
     def text(self, block: pages.Block) -> None:
-        assert not (why := pages.differs(block.body, self.printed)), f"{block.place}\n{why}"
+        why = pages.differs(block.body, self.printed)
+        assert not why, f"{block.place}\n{why}\nin all:\n{self.printed}"
 
     def json(self, block: pages.Block) -> None:
         json.loads(block.body)
