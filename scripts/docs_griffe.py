@@ -8,7 +8,7 @@ from typing import Any
 
 import griffe
 
-_ENTRY = re.compile(r"^(?P<name>[a-z_]+): (?P<said>.*)$")
+_ENTRY = re.compile(r"^(?P<names>[a-z_]+(?:, [a-z_]+)*): (?P<said>.*)$")
 
 
 def listed(docstring: str, names: set[str]) -> str:
@@ -17,8 +17,8 @@ def listed(docstring: str, names: set[str]) -> str:
     inside = False
     for line in docstring.splitlines():
         entry = _ENTRY.match(line)
-        if entry and entry["name"] in names:
-            lines += ([] if inside else [""]) + [f"* **`{entry['name']}`**: {entry['said']}"]
+        if entry and names.issuperset(entry["names"].split(", ")):
+            lines += ([] if inside else [""]) + [f"* **`{entry['names']}`**: {entry['said']}"]
             inside = True
         else:
             inside = inside and bool(line.strip())
