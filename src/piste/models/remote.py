@@ -103,7 +103,8 @@ def from_endpoint(
     """A classifier from an endpoint that speaks the OpenAI API with log-probabilities.
 
     prompt: the question, with {text} where the text stands; the answer should begin with one of
-    the labels. key_from: the environment variable that holds the key; it is never shown or kept.
+    the labels.
+    key_from: the environment variable that holds the key; it is never shown or kept.
     cache: a file that keeps the answers, so that nothing is paid twice; by default in the user's
     cache directory.
     """
