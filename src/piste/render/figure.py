@@ -185,6 +185,8 @@ def _scatter(axes: Axes, explanation: Explanation) -> None:
 
 def _reach(rows: Sequence[Row], name: str) -> list[float]:
     """The scores and the ends of their bars; a huge error may not squeeze the points."""
+    if not rows:
+        return []
     scores = [row.scores[name] for row in rows]
     bars = [(row.scores[name], row.errors.get(name, 0.0)) for row in rows[:ERRORS]]
     room = max(scores) - min(scores) or 1.0
