@@ -27,7 +27,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from piste.errors import OutputError, SettingError
+from piste.errors import OutputError, SettingError, percent
 from piste.explanation import FloatArray
 from piste.files import cache_directory
 from piste.models.answers import AnswerCache
@@ -150,8 +150,8 @@ class RemoteLabels:
             return ()
         share = self.bounded / max(1, self.told)
         return (
-            f"In {share:.0%} of the answers a label was not among the {TOP} likeliest tokens; its"
-            " probability there is an upper bound.",
+            f"In {percent(share)} of the answers a label was not among the {TOP} likeliest tokens;"
+            " its probability there is an upper bound.",
         )
 
     def _scores(self, text: str) -> list[float]:

@@ -178,8 +178,7 @@ def _scatter(axes: Axes, explanation: Explanation) -> None:
             elinewidth=0.7,
             zorder=1.2,
         )
-    label = literal(one_line(explanation.target.label, 30))
-    axes.set_xlabel(f"value   (← against,  for {label} →)", parse_math=False)
+    axes.set_xlabel(f"value   ({_sides(explanation)})", parse_math=False)
     axes.set_ylabel("importance   (weighs more →)", parse_math=False)
     _label_points(axes, rows)
 
@@ -250,9 +249,13 @@ def _bars(axes: Axes, explanation: Explanation) -> None:
     axes.axvline(0, color="#999999", linewidth=0.8)
     for index, row in enumerate(rows):
         _name_bar(axes, index, row, name)
-    label = literal(one_line(explanation.target.label, 30))
-    sides = f"← against,  for {label} →" if sided(explanation) else "weighs more →"
+    sides = _sides(explanation) if sided(explanation) else "weighs more →"
     axes.set_xlabel(f"{literal(name)}   ({sides})", parse_math=False)
+
+
+def _sides(explanation: Explanation) -> str:
+    left, right = words.sides(explanation.target)
+    return f"← {left},  {right} {literal(one_line(explanation.target.label, 30))} →"
 
 
 def _with_room(low: float, high: float) -> tuple[float, float]:
