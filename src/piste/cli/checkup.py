@@ -18,7 +18,7 @@ from piste.files import cache_directory
 
 # The extras that a user may want, and what for.
 EXTRAS = {
-    "fast": "models compiled for the CPU, several times faster; ONNX models",
+    "fast": "models compiled for the CPU (small ones run several times faster); ONNX models",
     "data": "Parquet files, data sets of the hub, piste run",
     "ray": "piste run on a cluster",
     "web": "piste serve",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import logging
 import os
 import time
@@ -87,8 +88,10 @@ def _exported(
 
 def as_classifier(given: Classifier | str | None) -> Classifier:
     """What can be asked: a classifier as it is, a name or a directory loaded, None the embedded."""
-    if given is None or isinstance(given, str):
-        return load(given or "demo")
+    if given is None:
+        return _embedded()
+    if isinstance(given, str):
+        return load(given)
     if hasattr(given, "encode") and hasattr(given, "logits"):
         return given
     if hasattr(given, "model") and hasattr(given, "tokenizer"):  # a transformers pipeline
@@ -101,6 +104,12 @@ def as_classifier(given: Classifier | str | None) -> Classifier:
         ' function of texts (outputs="probabilities" for probabilities), or a scikit-learn pipeline'
         " that takes texts.",
     )
+
+
+@functools.cache
+def _embedded() -> Classifier:
+    """The embedded model: asked for again and again by those who try things out, loaded once."""
+    return load()
 
 
 def _from_estimator(estimator: Any) -> Classifier:
