@@ -102,7 +102,7 @@ def test_the_source_archive_builds_the_same_wheel(
 
 @pytest.mark.parametrize(
     "name",
-    ["Makefile", "constraints.txt", ".ci/run",
+    ["Makefile", "constraints.txt", ".ci/run", ".github/workflows/ci.yml", "CITATION.cff",
      "scripts/ensure_browser.sh", "benchmarks/RESULTS.md", "docs/index.md", "tests/conftest.py"],
 )  # fmt: skip
 def test_the_source_archive_holds_what_the_tests_need(name: str, unpacked: Path) -> None:
