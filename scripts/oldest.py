@@ -12,7 +12,7 @@ import tomllib
 from pathlib import Path
 
 PYPROJECT = Path(__file__).parents[1] / "pyproject.toml"
-OURS = ("test", "slow", "lint", "fuzz", "train", "docs", "notebooks")
+OURS = ("test", "slow", "lint", "fuzz", "train", "docs", "examples")
 REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)(\[[^]]*\])?\s*>=\s*(?P<version>[\w.]+)")
 
 

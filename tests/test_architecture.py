@@ -29,7 +29,7 @@ ORDER = [
 RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
 # The results offer their pictures and their reader; they load when asked for.
 FACADE = {("explanation", "render"), ("explanation", "reading"), ("compare", "render")}
-FACADE |= {("explanation", "exports")}
+FACADE |= {("explanation", "exports"), ("runs", "render")}
 FACADE |= {("cli", "web")}  # one command starts the server
 # Where torch may be imported at all; everything else must start without it.
 TORCH = {

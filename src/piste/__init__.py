@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from piste.models.loading import load as load
     from piste.models.predicting import predict as predict
     from piste.models.remote import from_endpoint as from_endpoint
+    from piste.runs.corpus import summarise as summarise
     from piste.runs.evaluate import evaluate as evaluate
     from piste.runs.lexicon import build_lexicon as build_lexicon
     from piste.runs.run import run as run
@@ -49,6 +50,7 @@ _HOMES = {
     "compare": "piste.compare",
     "evaluate": "piste.runs.evaluate",
     "run": "piste.runs.run",
+    "summarise": "piste.runs.corpus",
     "build_lexicon": "piste.runs.lexicon",
     "adapt": "piste.methods.adapted",
     "Lexicon": "piste.lexicon",

@@ -168,3 +168,8 @@ def test_a_single_method_needs_no_matrix():
     assert "rank agreement" not in drawn(draw(one))
     assert "rank the words alike" not in as_text(one)
     assert "rank the words alike" not in page(one)
+
+
+def test_a_notebook_does_not_take_the_figure_for_an_empty_one():
+    """IPython shows no figure that has neither axes nor lines."""
+    assert draw(comparison()).axes

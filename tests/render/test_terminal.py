@@ -26,6 +26,14 @@ def coloured(explanation: Explanation, width: int = 100) -> str:
     return stream.getvalue()
 
 
+def test_plain_text_is_returned_in_a_notebook_too(monkeypatch) -> None:
+    """There rich displays what it prints, and a `print(explanation)` would print nothing."""
+    outside = as_text(sample())
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    assert Console().is_jupyter
+    assert as_text(sample()) == outside
+
+
 def test_plain_text_tells_the_story() -> None:
     text = as_text(sample())
     assert text.startswith("positive, probability 98 %, log-odds +3.90 (other label: negative)")

@@ -46,6 +46,7 @@ def test_a_planted_linear_model_is_explained_without_error_by_occlusion():
     )
     assert found.values("occlusion", "removal-error") == pytest.approx(0, abs=1e-9)
     assert found.values("occlusion", "leave-one-out") == pytest.approx(1)
+    assert "leave-one-out ↑  1.000" in str(found)
 
 
 def test_every_metric_can_be_measured_at_once(demo, data):

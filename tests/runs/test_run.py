@@ -200,6 +200,8 @@ def test_a_summary_finds_what_was_planted(tmp_path):
     good = next(word for word in found.words if word.word == "good")
     assert good.value == pytest.approx(2.0, abs=0.2)
     assert good.lift == pytest.approx(0.5, abs=0.05)
+    assert "Spurious candidates" in str(piste.summarise(tmp_path / "out"))
+    assert found.plot().axes
 
 
 def test_a_summary_of_something_else(tmp_path):

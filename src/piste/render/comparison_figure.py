@@ -62,6 +62,8 @@ class Canvas:
         self.height = height
         self.figure = Figure(figsize=(WIDTH / 72, height / 72), dpi=100, facecolor="white")
         FigureCanvasAgg(self.figure)
+        # Notebooks take a figure without axes for an empty one, and show nothing.
+        self.figure.add_axes((0, 0, 1, 1), frameon=False, xticks=[], yticks=[], zorder=-1)
         self.points = Affine2D().scale(1 / 72) + self.figure.dpi_scale_trans
 
     def write(self, x: float, down: float, text: str, **font: object) -> None:

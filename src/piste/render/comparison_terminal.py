@@ -1,6 +1,5 @@
 """The comparison in a terminal, and as plain text."""
 
-import io
 import re
 from collections.abc import Sequence
 
@@ -16,10 +15,10 @@ from piste.explanation import Explanation, Row
 from piste.render import comparison_words as said
 from piste.render import words
 from piste.render.clean import one_line, visible
+from piste.render.plain import captured
 from piste.render.segments import Segment, shade
 from piste.render.shades import AGAINST, FOR, RGB, strengths
 
-WIDTH = 100
 CHARACTERS = 480  # of the text, for each method
 WORDS = 8  # of each method, where there are no colours
 FAINT, WEAK = 0.06, 0.2  # as in the rendering of a single explanation
@@ -53,12 +52,7 @@ def show(comparison: Comparison, console: Console | None = None) -> None:
 
 def as_text(comparison: Comparison) -> str:
     """The same as plain text, without colours or escape codes."""
-    stream = io.StringIO()
-    console = Console(
-        file=stream, width=WIDTH, color_system=None, force_terminal=False, legacy_windows=False
-    )
-    show(comparison, console)
-    return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()).strip("\n")
+    return captured(lambda console: show(comparison, console))
 
 
 def _plain(text: str, style: str | Style = "") -> Text:

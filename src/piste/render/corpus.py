@@ -20,6 +20,7 @@ from piste.render.clean import one_line, visible
 from piste.render.figure import check_suffix, house_style, literal, saved
 from piste.render.html import assets
 from piste.render.placement import Box
+from piste.render.plain import captured
 from piste.render.words import give_or_take, percent, signed
 from piste.runs.corpus import FEW_TEXTS, Summary, Word
 
@@ -105,6 +106,11 @@ def show(summary: Summary, console: Console | None = None) -> None:
     console.print()
     for line in explained:
         console.print(Text(line, "dim"))
+
+
+def as_text(summary: Summary) -> str:
+    """The same as plain text."""
+    return captured(lambda console: show(summary, console))
 
 
 def _table(found: Sequence[Sequence[str]]) -> Table:

@@ -14,6 +14,7 @@ from piste.files import write_atomic
 from piste.metrics import METRICS
 from piste.render.clean import one_line, visible
 from piste.render.figure import house_style, literal
+from piste.render.plain import captured
 from piste.runs.evaluate import Evaluation
 from piste.runs.summary import (
     FEW,
@@ -51,6 +52,11 @@ def show(evaluation: Evaluation, console: Console | None = None) -> None:
     for metric in evaluation.metrics:
         console.print(Text(f"  {metric}: {METRICS[metric].says}", "dim"))
     _show_failures(evaluation, console)
+
+
+def as_text(evaluation: Evaluation) -> str:
+    """The same as plain text."""
+    return captured(lambda console: show(evaluation, console))
 
 
 def _figures(evaluation: Evaluation) -> list[list[str]]:

@@ -1,6 +1,5 @@
 """The explanation in a terminal, and as plain text."""
 
-import io
 import re
 
 from rich.color import Color
@@ -13,10 +12,10 @@ from rich.text import Text
 from piste.explanation import Explanation, Row
 from piste.render import words
 from piste.render.clean import one_line, visible
+from piste.render.plain import captured
 from piste.render.segments import excerpt, segments, shade
 from piste.render.shades import AGAINST, FOR, RGB, blend, sided, strengths
 
-WIDTH = 100
 SHOWN = 10  # rows of the table
 CLASSES = 6  # columns of the table by class
 CHARACTERS = 1400  # of the text, about 200 words
@@ -41,12 +40,7 @@ def show(explanation: Explanation, console: Console | None = None) -> None:
 
 def as_text(explanation: Explanation) -> str:
     """The same as plain text, without colours or escape codes."""
-    stream = io.StringIO()
-    console = Console(
-        file=stream, width=WIDTH, color_system=None, force_terminal=False, legacy_windows=False
-    )
-    show(explanation, console)
-    return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()).strip("\n")
+    return captured(lambda console: show(explanation, console))
 
 
 def _plain(text: str, style: str | Style = "") -> Text:

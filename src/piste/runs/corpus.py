@@ -7,6 +7,7 @@ label that it was explained towards.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -85,6 +86,18 @@ class Summary:
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return plain | {"words": [vars(word) for word in self.words]}
 
+    # As with an Explanation, text and pictures are loaded only when asked for.
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
+        """A matplotlib figure, also written to `path` (.png, .svg or .pdf) when given."""
+        from piste.render.corpus import draw
+
+        return draw(self, path)
+
+    def __str__(self) -> str:
+        from piste.render.corpus import as_text
+
+        return as_text(self)
+
 
 def _is_spurious(word: Word) -> bool:
     if word.lift is None or word.lift_error is None or word.importance < HEAVY:
@@ -93,8 +106,11 @@ def _is_spurious(word: Word) -> bool:
     return abs(word.value) > 2 * word.value_error and most < UNRELATED
 
 
-def summarise(source: str | Path) -> Summary:
-    """A run's folder, or a lexicon's file."""
+def summarise(source: str | os.PathLike[str]) -> Summary:
+    """The words of a run or of a lexicon: what each is worth, where it turns, what it spoils.
+
+    source: a folder of `run`, or a lexicon's file.
+    """
     path = Path(source)
     return _of_run(path) if path.is_dir() else _of_lexicon(Lexicon.load(path), str(source))
 

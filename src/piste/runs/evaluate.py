@@ -55,6 +55,11 @@ class Evaluation:
         ]
         return whole + parts
 
+    def __str__(self) -> str:
+        from piste.render.evaluation import as_text  # loaded only when asked for
+
+        return as_text(self)
+
 
 def evaluate(
     data: Source,

@@ -1,0 +1,26 @@
+"""What is shown in a terminal, as plain text."""
+
+import io
+from collections.abc import Callable
+
+from rich.console import Console
+
+WIDTH = 100
+
+
+def captured(show: Callable[[Console], None]) -> str:
+    """What `show` prints, without colours or escape codes.
+
+    In a notebook rich would display it there and then, and leave nothing to return.
+    """
+    stream = io.StringIO()
+    console = Console(
+        file=stream,
+        width=WIDTH,
+        color_system=None,
+        force_terminal=False,
+        force_jupyter=False,
+        legacy_windows=False,
+    )
+    show(console)
+    return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()).strip("\n")
