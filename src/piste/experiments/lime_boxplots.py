@@ -20,7 +20,7 @@ from piste.methods.lime import Lime
 from piste.ragged import IntArray
 from piste.render.figure import house_style, literal
 from piste.theory.closed_forms import lime_integral, read_text, three_halves
-from piste.theory.lime_sampling import LIME_BANDWIDTH
+from piste.theory.lime_by_subsets import LIME_BANDWIDTH
 from piste.theory.report import Table
 from piste.theory.single_layer import UNK, SingleLayer
 from piste.theory.single_layer_classifier import SingleLayerClassifier

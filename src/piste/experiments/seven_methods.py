@@ -22,7 +22,7 @@ from piste.render.comparison_words import share
 from piste.render.figure import house_style, literal
 from piste.render.paragraph import FAINT, LEADING, SIZE, WHITE, Line, Piece, Ruler, wrap
 from piste.render.shades import AGAINST, FOR, RGB
-from piste.theory.lime_sampling import Removal
+from piste.theory.lime_by_subsets import Removal
 from piste.theory.report import Table
 from piste.theory.seven import seven
 from piste.theory.single_layer import UNK, SingleLayer

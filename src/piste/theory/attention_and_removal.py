@@ -23,7 +23,7 @@ from piste.explanation import FloatArray
 from piste.ragged import IntArray
 from piste.theory.closed_forms import Reading
 from piste.theory.deeper import Deeper, Depth, deeper, read_deeper, trained_deeper
-from piste.theory.lime_sampling import Removal
+from piste.theory.lime_by_subsets import Removal
 from piste.theory.report import Table
 from piste.theory.single_layer import CLS, UNK, Shape, SingleLayer
 from piste.theory.toy import FIRST, WORDS, distinct_words, toy_rows

@@ -14,7 +14,7 @@ from piste.explain import explain
 from piste.explanation import FloatArray
 from piste.methods import lime
 from piste.ragged import IntArray
-from piste.theory import closed_forms, lime_sampling, seven, subwords
+from piste.theory import closed_forms, lime_by_subsets, seven, subwords
 from piste.theory.deeper import Depth, trained_deeper
 from piste.theory.report import ATTENTION_PAPER, OURS, Finding
 from piste.theory.single_layer import PAPER, Shape, SingleLayer, seeded
@@ -64,10 +64,10 @@ def attention_is_blind() -> Finding:
 
 def lime_limit_is_exact() -> Finding:
     error = 0.0
-    for bandwidth in (math.inf, lime_sampling.LIME_BANDWIDTH):
-        game = lime_sampling.Removal(_random(SMALL, 0), _text(10, 0))
-        means = lime_sampling.kept_means(game, len(game))
-        exact = lime_sampling.exact_lime(game, len(game), bandwidth)
+    for bandwidth in (math.inf, lime_by_subsets.LIME_BANDWIDTH):
+        game = lime_by_subsets.Removal(_random(SMALL, 0), _text(10, 0))
+        means = lime_by_subsets.kept_means(game, len(game))
+        exact = lime_by_subsets.exact_lime(game, len(game), bandwidth)
         error = max(error, _relative(closed_forms.lime_limit(means, bandwidth), exact))
     return Finding(
         ATTENTION_PAPER,
@@ -80,9 +80,9 @@ def lime_limit_is_exact() -> Finding:
 def paper_form_keeps_the_order() -> Finding:
     sizes, slopes, straight = (4, 8, 14), [], 1.0
     for words in sizes:
-        game = lime_sampling.Removal(_random(SMALL, 0), _text(words, 0))
-        paper = closed_forms.lime_large_text(lime_sampling.kept_means(game, words))
-        exact = lime_sampling.exact_lime(game, words)
+        game = lime_by_subsets.Removal(_random(SMALL, 0), _text(words, 0))
+        paper = closed_forms.lime_large_text(lime_by_subsets.kept_means(game, words))
+        exact = lime_by_subsets.exact_lime(game, words)
         slopes.append(float(np.polyfit(paper, exact, 1)[0]))
         straight = min(straight, float(np.corrcoef(paper, exact)[0, 1]))
     wanted = [(words - 1) / (words + 1) for words in sizes]
@@ -103,8 +103,8 @@ def integral_is_lime() -> Finding:
         module, ids = _random(SMALL, seed), _text(12, seed)
         with torch.no_grad():
             module.key.mul_(factor)
-        game = lime_sampling.Removal(module, ids)
-        exact = lime_sampling.exact_lime(game, len(game))
+        game = lime_by_subsets.Removal(module, ids)
+        exact = lime_by_subsets.exact_lime(game, len(game))
         found = closed_forms.lime_integral(closed_forms.read_text(module, ids))
         error = max(error, _relative(found, exact))
     return Finding(

@@ -15,7 +15,7 @@ from torch import Tensor
 from piste.errors import InputError
 from piste.explanation import FloatArray
 from piste.ragged import IntArray
-from piste.theory.lime_sampling import Removal, size_weights
+from piste.theory.lime_by_subsets import Removal, size_weights
 from piste.theory.single_layer import UNK, SingleLayer
 
 Means = tuple[FloatArray, float]  # of `kept_means`

@@ -12,7 +12,7 @@ import numpy as np
 from piste.explanation import FloatArray
 from piste.theory.closed_forms import lime_integral, three_halves
 from piste.theory.deeper import Deeper, Depth, deeper, read_deeper, trained_deeper
-from piste.theory.lime_sampling import Removal, exact_lime
+from piste.theory.lime_by_subsets import Removal, exact_lime
 from piste.theory.report import Table
 from piste.theory.single_layer import Shape
 from piste.theory.toy import FIRST, WORDS, distinct_words
