@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
@@ -25,7 +23,7 @@ from piste.render.shades import AGAINST, FOR, RGB
 from piste.theory.lime_by_subsets import Removal
 from piste.theory.report import Table
 from piste.theory.seven import seven
-from piste.theory.single_layer import UNK, SingleLayer
+from piste.theory.single_layer import UNK, SingleLayer, negated
 
 SIGNED = ("G-avg", "GxI", "LIME")
 UNSIGNED = ("alpha-avg", "alpha-max", "G-l1", "G-l2")
@@ -125,10 +123,7 @@ def turned_round(module: SingleLayer, ids: IntArray) -> dict[str, float]:
 
     1: the explanation does not see the last layer's sign; -1: it turns round with the model.
     """
-    mirrored = copy.deepcopy(module)
-    with torch.no_grad():
-        mirrored.last.neg_()
-    one, other = (_of_known_words(seven(m, ids), ids) for m in (module, mirrored))
+    one, other = (_of_known_words(seven(m, ids), ids) for m in (module, negated(module)))
     return {name: float(np.corrcoef(one[name], other[name])[0, 1]) for name in NAMES}
 
 

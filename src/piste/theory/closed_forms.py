@@ -46,6 +46,13 @@ def gradient(module: SingleLayer, ids: IntArray) -> FloatArray:
     return np.asarray(heads.mean(axis=0))
 
 
+def autograd(module: SingleLayer, ids: IntArray) -> FloatArray:
+    """The same by torch, in the module's own precision [window, width]."""
+    embedded = torch.from_numpy(embed(module, ids))[None].to(module.last.dtype).requires_grad_()
+    (slope,) = torch.autograd.grad(module.read(embedded).sum(), embedded)
+    return _array(slope[0])
+
+
 def attention(module: SingleLayer, ids: IntArray) -> FloatArray:
     """alpha of each head [heads, window]; W_l has no part in it."""
     scores = module.scores(torch.from_numpy(embed(module, ids))[None].to(module.last.dtype))[0]
