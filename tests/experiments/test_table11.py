@@ -11,6 +11,7 @@ import pytest
 from piste.errors import FileError
 from piste.experiments import table11
 from piste.experiments.base import Context
+from piste.experiments.building import Size, build, wordpieces
 from piste.experiments.table11 import (
     EFF,
     GRAD,
@@ -27,9 +28,7 @@ from piste.experiments.table11 import (
     cut,
     findings,
     measure,
-    wordpieces,
 )
-from piste.experiments.training import Size, build
 from piste.methods.base import Attribution
 from piste.models.callable import from_function
 

@@ -19,17 +19,8 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from piste.data import Example
 from piste.experiments.base import Context
-from piste.experiments.training import (
-    ARCHITECTURES,
-    LABELS,
-    Recipe,
-    Size,
-    accuracy,
-    build,
-    cached,
-    key_of,
-    train,
-)
+from piste.experiments.building import ARCHITECTURES, LABELS, NAMES, Size, build
+from piste.experiments.training import Recipe, accuracy, cached, key_of, train
 from piste.methods.integrated_gradients import IntegratedGradients
 from piste.methods.kernel_shap import KernelShap
 from piste.methods.lime import Lime
@@ -42,7 +33,6 @@ from piste.runs.evaluate import Evaluation, evaluate
 from piste.runs.judging import View
 
 HUB = {"bert": "bert-base-uncased", "distilbert": "distilbert-base-uncased", "gpt2": "gpt2"}
-NAMES = {"bert": "BERT", "distilbert": "DistilBERT", "gpt2": "GPT-2"}
 HELD = 300  # reviews that the accuracy is measured on
 
 

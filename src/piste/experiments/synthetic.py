@@ -17,17 +17,8 @@ from scipy.special import expit
 from torch import Tensor, nn
 
 from piste.experiments.base import Context
-from piste.experiments.training import (
-    ARCHITECTURES,
-    LABELS,
-    Recipe,
-    Size,
-    build,
-    cached,
-    key_of,
-    train,
-    word_tokenizer,
-)
+from piste.experiments.building import ARCHITECTURES, LABELS, NAMES, Size, build, word_tokenizer
+from piste.experiments.training import Recipe, cached, key_of, train
 from piste.explanation import FloatArray
 from piste.models.callable import from_function
 from piste.models.loading import load
@@ -46,7 +37,6 @@ WEIGHTS = {
 LONGEST = 30  # words of a text
 POSITIVE = 1  # the class whose log-odds are meant throughout
 FRESH = 2000  # texts that an accuracy is measured on
-NAMES = {"bert": "BERT", "distilbert": "DistilBERT", "gpt2": "GPT-2"}
 COLOURS = {"bert": "#0072B2", "distilbert": "#D55E00", "gpt2": "#009E73"}  # told apart by all
 Lengths = Callable[[np.random.Generator, int], IntArray]
 

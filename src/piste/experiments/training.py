@@ -1,4 +1,4 @@
-"""Small classifiers of the real architectures, trained here and kept in the cache."""
+"""Classifiers trained here, and kept in the cache."""
 
 from __future__ import annotations
 
@@ -13,39 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from torch import Tensor
 from transformers import (
     AutoModelForSequenceClassification,
     AutoTokenizer,
-    BertConfig,
-    BertForSequenceClassification,
-    DistilBertConfig,
-    DistilBertForSequenceClassification,
-    GPT2Config,
-    GPT2ForSequenceClassification,
-    PreTrainedTokenizerFast,
     get_linear_schedule_with_warmup,
 )
 
-from piste.errors import choices
+from piste.experiments.building import Size
 from piste.models.huggingface import HuggingFaceClassifier
 from piste.models.loading import load
 from piste.models.tokens import quiet
-
-LABELS = {0: "negative", 1: "positive"}
-SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
-ARCHITECTURES = ("bert", "distilbert", "gpt2")
-
-
-@dataclass(frozen=True)
-class Size:
-    """How large a model is built."""
-
-    layers: int = 2
-    width: int = 128
-    heads: int = 4
-    longest: int = 512
 
 
 @dataclass(frozen=True)
@@ -57,68 +35,6 @@ class Recipe:
     batch: int = 16
     longest: int = 128  # tokens of a training text
     seed: int = 0
-
-
-def word_tokenizer(words: Sequence[str], *, frame: bool = True) -> PreTrainedTokenizerFast:
-    """A tokenizer whose tokens are whole words, with [CLS] and [SEP] around a text or without."""
-    known = {word: number for number, word in enumerate((*SPECIAL, *words))}
-    tokenizer = Tokenizer(models.WordLevel(known, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    if frame:
-        tokenizer.post_processor = processors.TemplateProcessing(
-            single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-        )
-    return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        pad_token="[PAD]",
-        unk_token="[UNK]",
-        cls_token="[CLS]",
-        sep_token="[SEP]",
-        model_max_length=512,
-    )
-
-
-def build(architecture: str, size: Size, vocabulary: int) -> Any:
-    """A fresh two-class model of the real `transformers` class."""
-    names: dict[str, Any] = {"id2label": LABELS, "num_labels": 2, "pad_token_id": 0}
-    if architecture == "bert":
-        return BertForSequenceClassification(
-            BertConfig(
-                vocab_size=vocabulary,
-                hidden_size=size.width,
-                num_hidden_layers=size.layers,
-                num_attention_heads=size.heads,
-                intermediate_size=4 * size.width,
-                max_position_embeddings=size.longest,
-                **names,
-            )
-        )
-    if architecture == "distilbert":
-        return DistilBertForSequenceClassification(
-            DistilBertConfig(
-                vocab_size=vocabulary,
-                dim=size.width,
-                n_layers=size.layers,
-                n_heads=size.heads,
-                hidden_dim=4 * size.width,
-                max_position_embeddings=size.longest,
-                **names,
-            )
-        )
-    if architecture == "gpt2":
-        return GPT2ForSequenceClassification(
-            GPT2Config(
-                vocab_size=vocabulary,
-                n_embd=size.width,
-                n_layer=size.layers,
-                n_head=size.heads,
-                n_positions=size.longest,
-                bos_token_id=1,
-                eos_token_id=1,
-                **names,
-            )
-        )
-    raise choices("architecture", architecture, ARCHITECTURES)
 
 
 def train(
