@@ -6,7 +6,8 @@ import pytest
 from piste.experiments import appendix_a
 from piste.experiments.appendix_a import findings, measure, recovered
 from piste.experiments.fig3 import NET
-from piste.experiments.synthetic import NetTraining, linear_language
+from piste.experiments.languages import linear_language
+from piste.experiments.synthetic import NetTraining
 from tests.experiments.made_up import TINY, additive, context_in, flat
 
 LANGUAGE = linear_language()

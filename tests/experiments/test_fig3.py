@@ -4,7 +4,8 @@ import pytest
 
 from piste.experiments import fig3
 from piste.experiments.fig3 import NET, TRUTH, findings, measure, table
-from piste.experiments.synthetic import NetTraining, linear_language
+from piste.experiments.languages import linear_language
+from piste.experiments.synthetic import NetTraining
 from tests.experiments.made_up import TINY, additive, context_in, flat
 
 LANGUAGE = linear_language()

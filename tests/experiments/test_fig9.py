@@ -6,7 +6,8 @@ from scipy import sparse
 
 from piste.experiments import fig9
 from piste.experiments.fig9 import ANA, FRUGAL, Point, closed_form, curve, findings, measure
-from piste.experiments.synthetic import Known, known_slalom, of_counts, slalom_language
+from piste.experiments.languages import Known, known_slalom, slalom_language
+from piste.experiments.synthetic import of_counts
 from piste.experiments.table7_8 import NEWTON, SGD, as_classifier
 from piste.surrogates.sgd import SgdSettings
 from tests.experiments.made_up import TINY, context_in

@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 
 from piste.experiments import table6
-from piste.experiments.synthetic import (
+from piste.experiments.languages import (
     LONGEST,
     Known,
-    Trained,
     binomial_lengths,
     known_slalom,
     linear_language,
     slalom_language,
     up_to,
 )
+from piste.experiments.synthetic import Trained
 from piste.experiments.table6 import FRAMED, GAM, LINEAR, SLALOM, findings, measure, table
 from piste.experiments.table7_8 import as_classifier
 from tests.experiments.made_up import TINY, additive, by_place, context_in
