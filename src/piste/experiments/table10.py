@@ -149,9 +149,10 @@ def measure(
     for number, text in enumerate(texts):
         say(f"explaining review {number + 1} of {len(texts)}")
         trial = on_trial(text, classifier)
-        certainty.append(_number(trial[2].probability))
-        scored = _scored(classifier, text, trial[2], settings.budget, seed)
-        scored[CHANCE] = np.random.default_rng([seed, number]).random(len(trial[1])), 0
+        _, players, target = trial
+        certainty.append(_number(target.probability))
+        scored = _scored(classifier, text, target, settings.budget, seed)
+        scored[CHANCE] = np.random.default_rng([seed, number]).random(len(players)), 0
         for name, figures in _tried(trial, scored, settings.steps).items():
             rows.setdefault(name, []).append(figures)
     by_name = {name: np.array(figures).T for name, figures in rows.items()}  # [4, texts]

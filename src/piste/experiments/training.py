@@ -95,22 +95,26 @@ def cached(
     folder = cache / f"{key['name']}-{hashlib.sha256(told.encode()).hexdigest()[:12]}"
     if not folder.exists():
         model, tokenizer, facts = make()
-        cache.mkdir(parents=True, exist_ok=True)
-        fresh = Path(tempfile.mkdtemp(dir=cache))
-        with quiet():
-            model.save_pretrained(fresh)
-            tokenizer.save_pretrained(fresh)
-        (fresh / "facts.json").write_text(json.dumps({"key": key, **facts}, default=str))
-        try:
-            os.replace(fresh, folder)
-        except OSError:  # somebody else has made it meanwhile
-            shutil.rmtree(fresh)
+        _keep(folder, model, tokenizer, {"key": key, **facts})
     facts = json.loads((folder / "facts.json").read_text())
     with quiet():
         model = read(folder)
         tokenizer = AutoTokenizer.from_pretrained(folder)
     classifier = load(model, tokenizer, backend="torch")
     return classifier, facts  # type: ignore[return-value]  # the backend was named
+
+
+def _keep(folder: Path, model: Any, tokenizer: Any, facts: dict[str, Any]) -> None:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    fresh = Path(tempfile.mkdtemp(dir=folder.parent))
+    with quiet():
+        model.save_pretrained(fresh)
+        tokenizer.save_pretrained(fresh)
+    (fresh / "facts.json").write_text(json.dumps(facts, default=str))
+    try:
+        os.replace(fresh, folder)
+    except OSError:  # somebody else has made it meanwhile
+        shutil.rmtree(fresh)
 
 
 def key_of(name: str, size: Size, recipe: Recipe, **more: Any) -> dict[str, Any]:
