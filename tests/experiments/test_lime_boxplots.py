@@ -10,19 +10,14 @@ from piste.experiments import lime_boxplots as boxplots
 from piste.experiments import lime_runs
 from piste.experiments import single_layer_imdb as imdb
 from piste.methods.lime import Lime
-from tests.experiments.toy_imdb import TINY, save_figures, toy_context
+from tests.experiments.toy_imdb import TINY, save_figures
 
 FORMS = lime_runs.Forms(np.array([2, 3]), exact=np.array([3.0, 4.0]), rule=np.array([3.0, 5.0]))
 
 
 @pytest.fixture(scope="module")
-def context(tmp_path_factory):
-    return toy_context(tmp_path_factory.mktemp("toy"))
-
-
-@pytest.fixture(scope="module")
-def stage(context):
-    return imdb.stage(context, TINY)
+def stage(toy):
+    return imdb.stage(toy, TINY)
 
 
 def errors(*one_run):
@@ -97,9 +92,9 @@ def test_findings_follow_the_numbers():
         assert boxplots.findings(errors(0.4, 0.2), runs, FORMS, [fit])[2].endswith(said)
 
 
-def test_the_whole_run(context, stage, tmp_path):
+def test_the_whole_run(toy, stage, tmp_path):
     settings = boxplots.Settings(TINY, runs=3, samples=(60, 240), reviews=4)
-    outcome = boxplots.reproduce(context, settings)
+    outcome = boxplots.reproduce(toy, settings)
     by_samples, rule, by_word, _ = outcome.tables
     assert [row[:2] for row in by_samples.rows] == [
         ("60", "large"), ("240", "large"), ("240", "0.25 (lime's own)"),
@@ -108,5 +103,5 @@ def test_the_whole_run(context, stage, tmp_path):
     assert len(rule.rows) == 3
     assert outcome.settings["samples"] == "60, 240"
     assert save_figures(outcome, tmp_path) == ["boxplots", "errors"]
-    other = boxplots.reproduce(replace(context, seed=0), settings)
+    other = boxplots.reproduce(toy, settings)
     assert other.tables == outcome.tables

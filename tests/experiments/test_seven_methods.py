@@ -7,7 +7,7 @@ import pytest
 
 from piste.experiments import seven_methods as methods
 from piste.theory.seven import NAMES, SIGNED, seven
-from tests.experiments.toy_imdb import TINY, save_figures, toy_context
+from tests.experiments.toy_imdb import TINY, save_figures
 from tests.theory.small import random_layer, some_ids
 
 UP, DOWN, MIXED = np.array([1.0, 2, 3, 4]), np.array([4.0, 3, 2, 1]), np.array([-1.0, -2, 3, 4])
@@ -62,8 +62,8 @@ def test_findings_follow_the_numbers():
     assert "Attention is negative on 25.0%" in methods.findings(found, broken, turned)[1]
 
 
-def test_the_whole_run(tmp_path):
-    outcome = methods.reproduce(toy_context(tmp_path), methods.Settings(TINY, reviews=4))
+def test_the_whole_run(toy, tmp_path):
+    outcome = methods.reproduce(toy, methods.Settings(TINY, reviews=4))
     ranks, mean, signs, by_method, _ = outcome.tables
     assert [row[0] for row in ranks.rows] == [
         "α-avg",

@@ -39,8 +39,8 @@ def test_log_odds_of_a_function_are_its_own():
 
 
 @pytest.fixture(scope="module")
-def models(tmp_path_factory):
-    return transformers_of(context_in(tmp_path_factory.mktemp("models")), LINEAR, TINY, (1,))
+def models(made_up):
+    return transformers_of(made_up, LINEAR, TINY, (1,))
 
 
 def test_every_architecture_is_built(models):
@@ -63,7 +63,7 @@ def test_log_odds_are_asked_with_the_special_tokens(models, place):
 
 
 def test_training_learns_and_happens_once(tmp_path, monkeypatch):
-    training = Training(texts=3000, width=32, heads=2, batch=32, rate=3e-3)
+    training = Training(texts=1500, width=32, heads=2, batch=32, rate=5e-3)
     context = context_in(tmp_path)
     first = trained(context, LINEAR, training, "distilbert", 1)
     assert first.accuracy > first.reachable - 0.1
@@ -86,7 +86,7 @@ def test_dropout_is_as_told():
 
 
 def test_the_net_on_counts_learns_to_add_up():
-    net = counts_net(LINEAR, NetTraining(units=50, texts=6000, epochs=5, batch=32), 0)
+    net = counts_net(LINEAR, NetTraining(units=50, texts=3000, epochs=5, batch=32, rate=3e-3), 0)
     rows = LINEAR.rows(np.random.default_rng(1), 500)
     truth = LINEAR.truth(rows)
     assert np.mean((log_odds(net, LINEAR, rows) - truth) ** 2) < 0.05 * truth.var()
