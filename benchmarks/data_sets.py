@@ -7,6 +7,7 @@ while the strongest words are deleted (AOPC) on a sample of the texts, side by s
 """
 
 import argparse
+import json
 import tempfile
 import time
 from pathlib import Path
@@ -133,8 +134,6 @@ def grow(given: argparse.Namespace, classifier: Any) -> None:
 
 
 def _line(text: str) -> str:
-    import json
-
     return json.dumps({"text": text})
 
 

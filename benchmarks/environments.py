@@ -6,8 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from piste.files import cache_directory
+
 HERE = Path(__file__).resolve().parent
-CACHE = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "piste"
+CACHE = cache_directory()
 PINS = HERE / "peers-constraints.txt"
 PEERS = ("slalom-explanations", "lime", "shap", "captum", "interpreto")
 VERSIONS = "import importlib.metadata as m, sys; print(*(m.version(p) for p in sys.argv[1:]))"

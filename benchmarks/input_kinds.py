@@ -93,21 +93,14 @@ def median_r2(found: Sequence[piste.Explanation], kind: str) -> str:
 
 
 def quality(classifier: Any, task: Task, held: Sequence[Example]) -> str:
-    logits = np.array(
-        [
-            piste.explain(one.text, classifier, "gradients", pair=one.pair).target.index
-            for one in held[:200]
-        ]
-        if task.problem != "regression"
-        else [
-            piste.explain(one.text, classifier, "gradients", pair=one.pair).target.score
-            for one in held[:200]
-        ]
-    )
+    targets = [
+        piste.explain(one.text, classifier, "gradients", pair=one.pair).target for one in held[:200]
+    ]
     truth = np.array([one.label for one in held[:200]])
     if task.problem == "regression":
-        return f"correlation {np.corrcoef(logits, truth)[0, 1]:.2f}"
-    return f"{(logits == truth).mean():.1%} right"
+        scores = [target.score for target in targets]
+        return f"correlation {np.corrcoef(scores, truth)[0, 1]:.2f}"
+    return f"{(np.array([target.index for target in targets]) == truth).mean():.1%} right"
 
 
 def trained(task: Task, data: Path) -> Path:

@@ -9,7 +9,6 @@ minutes on two cores. The result is kept in the user's cache directory and made 
 import argparse
 import gzip
 import json
-import os
 import time
 from pathlib import Path
 
@@ -20,7 +19,8 @@ from transformers import (
     get_linear_schedule_with_warmup,
 )
 
-CACHE = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "piste"
+from piste.files import cache_directory
+
 LENGTH, BATCH, RATE = 128, 16, 1e-4
 
 
@@ -47,7 +47,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--reviews", type=int, default=2400)
     parser.add_argument("--held", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, default=CACHE / "minilm-yelp")
+    parser.add_argument("--out", type=Path, default=cache_directory() / "minilm-yelp")
     parser.add_argument("--again", action="store_true")
     return parser.parse_args()
 

@@ -19,10 +19,9 @@ import numpy as np
 import tokenizers
 import torch
 import transformers
+from demo_teacher import FOLDS, HASH_SIZE, cross_fit, verdict
 from safetensors.torch import save_file
-from scipy.sparse import csr_matrix
 from scipy.special import expit
-from sklearn.linear_model import LogisticRegression
 from tokenizers import Tokenizer
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
@@ -31,9 +30,6 @@ CLS, SEP = 2, 3
 MAX_LENGTH = 512
 BATCH, PEAK_RATE = 64, 1.5e-3
 WINDOWS = [64, 128, 256, MAX_LENGTH - 2]
-HASH_SIZE = 1 << 21
-OFFSET = 20  # in the length normalisation, so that two tokens are not yet a verdict
-FOLDS = 5
 CHUNKS = 5  # parts of an epoch, each sorted by length on its own
 LABEL_TRUST, SMOOTHING, PHRASE_SHARE = 0.5, 0.02, 0.15
 # Plain frames, negated frames, good words, bad words; first for adjectives, then for verbs.
@@ -67,9 +63,7 @@ class Data:
     def target(self, owner: int, view: np.ndarray) -> float:
         """Probability to learn; the review's own label counts less the shorter the view."""
         trust = LABEL_TRUST * min(1.0, view.size / 200)
-        weights = self.teachers[owner % FOLDS]
-        found = ngrams(view, weights.size - HASH_SIZE)
-        guess = expit(weights[found].sum() * (found.size + OFFSET) ** -0.5)
+        guess = expit(verdict(self.teachers[owner % FOLDS], view))
         return SMOOTHING / 2 + (1 - SMOOTHING) * (trust * self.labels[owner] + (1 - trust) * guess)
 
     def draw(self, owner: int, rng: Rng) -> Iterator[tuple[np.ndarray, float]]:
@@ -120,44 +114,6 @@ def encode(tokenizer: Tokenizer, texts: list[str]) -> list[np.ndarray]:
     """Token ids of every text without the special tokens."""
     encodings = tokenizer.encode_batch(texts, add_special_tokens=False)
     return [np.array(encoding.ids, dtype=np.int64) for encoding in encodings]
-
-
-def ngrams(ids: np.ndarray, vocab: int) -> np.ndarray:
-    """Distinct unigrams, hashed bigrams and hashed trigrams of a sequence."""
-    pairs = ids[:-1] * 1_000_003 + ids[1:] * 7_919
-    triples = pairs[:-1] * 31 + ids[2:] * 15_485_863 + 1
-    return np.unique(np.concatenate([ids, vocab + pairs % HASH_SIZE, vocab + triples % HASH_SIZE]))
-
-
-def feature_matrix(docs: list[np.ndarray], vocab: int) -> csr_matrix:
-    """Presence of n-grams, one normalised row per review."""
-    rows = [ngrams(doc, vocab) for doc in docs]
-    values = np.concatenate([np.full(row.size, (row.size + OFFSET) ** -0.5) for row in rows])
-    ends = np.cumsum([0] + [row.size for row in rows])
-    return csr_matrix((values, np.concatenate(rows), ends), shape=(len(rows), vocab + HASH_SIZE))
-
-
-def fit_teacher(matrix: csr_matrix, labels: np.ndarray) -> np.ndarray:
-    """Weights of a logistic regression on n-grams scaled by the naive Bayes ratio (NB-SVM)."""
-    up, down = (1 + matrix.sign().T @ (labels == side).astype(float) for side in (1, 0))
-    scale = np.abs(np.log(up / up.sum()) - np.log(down / down.sum()))
-    scale[:-HASH_SIZE] += 0.5  # or "good", as frequent in bad reviews, could never weigh anything
-    model = LogisticRegression(
-        C=30.0, solver="liblinear", dual=True, tol=1e-2, fit_intercept=False, random_state=0
-    )
-    model.fit(matrix.multiply(scale).tocsr(), labels)
-    return (model.coef_[0] * scale).astype(np.float32)
-
-
-def cross_fit(docs: list[np.ndarray], labels: np.ndarray, vocab: int) -> Iterator[np.ndarray]:
-    """One teacher per fold, fitted without that fold, so that its scores are honest."""
-    matrix, folds = feature_matrix(docs, vocab), np.arange(len(docs)) % FOLDS
-    for fold in range(FOLDS):
-        inside = folds == fold
-        weights = fit_teacher(matrix[~inside], labels[~inside])
-        right = (matrix[inside] @ weights > 0) == labels[inside]
-        print(f"teacher {fold + 1}: accuracy {right.mean():.4f} on its fold", flush=True)
-        yield weights
 
 
 def negation_phrases(tokenizer: Tokenizer) -> list[tuple[np.ndarray, float]]:

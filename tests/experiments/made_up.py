@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from piste.experiments.base import Context
-from piste.experiments.synthetic import WEIGHTS, Language, Training, of_counts
+from piste.experiments.languages import WEIGHTS, Language
+from piste.experiments.synthetic import Training, of_counts
 from piste.models.callable import from_function
 from piste.models.protocol import Classifier
 

@@ -6,8 +6,9 @@ import pytest
 from piste.experiments import appendix_a
 from piste.experiments.appendix_a import findings, measure, recovered
 from piste.experiments.fig3 import NET
-from piste.experiments.synthetic import NetTraining, linear_language
-from tests.experiments.made_up import TINY, additive, context_in, flat
+from piste.experiments.languages import linear_language
+from piste.experiments.synthetic import NetTraining
+from tests.experiments.made_up import TINY, additive, flat
 
 LANGUAGE = linear_language()
 RUNS = (1, 4, 12, 20)
@@ -38,11 +39,11 @@ def test_sentences_follow_the_numbers():
     assert len(differ) == 2
 
 
-def test_the_experiment_runs(tmp_path, monkeypatch):
+def test_the_experiment_runs(made_up, monkeypatch):
     net = NetTraining(units=10, texts=300)
     tiny = appendix_a.Settings(TINY, (1,), (1, 3), net, nets=2, samples=20)
     monkeypatch.setattr(appendix_a, "SMALL", tiny)
-    outcome = appendix_a.run(context_in(tmp_path))
+    outcome = appendix_a.run(made_up)
     (measured,) = outcome.tables
     assert len(measured.rows) == 5
     assert measured.rows[0][-1] == "recovers 1.5"

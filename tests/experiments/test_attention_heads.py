@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from piste.experiments import attention_heads as heads
-from tests.experiments.toy_imdb import TINY, save_figures, toy_context
+from tests.experiments.toy_imdb import TINY, save_figures
 from tests.theory.small import random_layer, some_ids
 
 # [CLS], three words, four places of padding; one head for each of three ways to look.
@@ -66,8 +66,8 @@ def test_findings_follow_the_numbers():
     assert "some weights are negative" in sign
 
 
-def test_the_whole_run(tmp_path):
-    outcome = heads.reproduce(toy_context(tmp_path), heads.Settings(TINY, reviews=10))
+def test_the_whole_run(toy, tmp_path):
+    outcome = heads.reproduce(toy, heads.Settings(TINY, reviews=10))
     sentence, sample, _ = outcome.tables
     assert [row[0] for row in sentence.rows] == ["head 1", "head 2", "head 3", "α-avg", "α-max"]
     assert sample.rows[-1][:2] == ("spread evenly", f"{math.log(32):.2f}")

@@ -4,8 +4,9 @@ import pytest
 
 from piste.experiments import fig3
 from piste.experiments.fig3 import NET, TRUTH, findings, measure, table
-from piste.experiments.synthetic import NetTraining, linear_language
-from tests.experiments.made_up import TINY, additive, context_in, flat
+from piste.experiments.languages import linear_language
+from piste.experiments.synthetic import NetTraining
+from tests.experiments.made_up import TINY, additive, flat
 
 LANGUAGE = linear_language()
 
@@ -52,10 +53,10 @@ def test_sentences_follow_the_numbers():
     assert "goes flat too" in net[-1]
 
 
-def test_the_experiment_runs(tmp_path, monkeypatch):
+def test_the_experiment_runs(made_up, monkeypatch):
     tiny = fig3.Settings(TINY, (1,), NetTraining(units=10, texts=300), longest=8)
     monkeypatch.setattr(fig3, "SMALL", tiny)
-    outcome = fig3.run(context_in(tmp_path))
+    outcome = fig3.run(made_up)
     (measured,) = outcome.tables
     assert [row[0] for row in measured.rows] == [
         TRUTH, "BERT, 1 layer", "DistilBERT, 1 layer", "GPT-2, 1 layer", NET,

@@ -6,10 +6,11 @@ from scipy import sparse
 
 from piste.experiments import fig9
 from piste.experiments.fig9 import ANA, FRUGAL, Point, closed_form, curve, findings, measure
-from piste.experiments.synthetic import Known, known_slalom, of_counts, slalom_language
+from piste.experiments.languages import Known, known_slalom, slalom_language
+from piste.experiments.synthetic import of_counts
 from piste.experiments.table7_8 import NEWTON, SGD, as_classifier
 from piste.surrogates.sgd import SgdSettings
-from tests.experiments.made_up import TINY, context_in
+from tests.experiments.made_up import TINY
 
 KNOWN = Known(words=6, seed=3)
 TRUTH, LANGUAGE = known_slalom(KNOWN), slalom_language(KNOWN)
@@ -82,10 +83,10 @@ def test_sentences_follow_the_numbers():
     assert unlike[3].endswith("model 2.")
 
 
-def test_the_experiment_runs(tmp_path, monkeypatch):
+def test_the_experiment_runs(made_up, monkeypatch):
     tiny = fig9.Settings(TINY, (1,), Known(words=5), (2, 6), 200, 50, 2, SgdSettings(epochs=1))
     monkeypatch.setattr(fig9, "SMALL", tiny)
-    outcome = fig9.run(context_in(tmp_path))
+    outcome = fig9.run(made_up)
     assert len(outcome.tables) == 3
     assert len(outcome.tables[0].rows) == 3 * 4
     assert outcome.tables[0].columns == ("model", "fit", "2 words", "6 words")

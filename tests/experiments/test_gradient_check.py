@@ -5,7 +5,7 @@ import pytest
 
 from piste.experiments import gradient_check as check
 from piste.theory.closed_forms import gradient
-from tests.experiments.toy_imdb import TINY, save_figures, toy_context
+from tests.experiments.toy_imdb import TINY, save_figures
 from tests.theory.small import random_layer, some_ids
 
 TEXTS = [some_ids(5), some_ids(9, seed=1)]
@@ -60,8 +60,8 @@ def test_points_are_spread_over_the_range():
     assert sorted(values[check.spread_out(values, 5)].tolist()) == [-1.0, 0.0, 0.5, 1.0]
 
 
-def test_the_whole_run(tmp_path):
-    outcome = check.reproduce(toy_context(tmp_path), check.Settings(TINY, reviews=6, points=20))
+def test_the_whole_run(toy, tmp_path):
+    outcome = check.reproduce(toy, check.Settings(TINY, reviews=6, points=20))
     rows = outcome.tables[0].rows
     assert [row[:2] for row in rows] == [
         (precision, kind) for precision in ("float64", "float32") for kind in check.PLACES

@@ -20,8 +20,9 @@ from piste.experiments import (
     table12,
 )
 from piste.experiments.base import Outcome
+from piste.experiments.building import Size, build, word_tokenizer
 from piste.experiments.reviews import Judging
-from piste.experiments.training import Recipe, Size, build, word_tokenizer
+from piste.experiments.training import Recipe
 from piste.runs.evaluate import Evaluation
 from tests.planted import PlantedSlalom, additive
 

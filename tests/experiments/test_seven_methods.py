@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from piste.experiments import seven_methods as methods
-from piste.theory.seven import seven
-from tests.experiments.toy_imdb import TINY, save_figures, toy_context
+from piste.theory.seven import NAMES, SIGNED, seven
+from tests.experiments.toy_imdb import TINY, save_figures
 from tests.theory.small import random_layer, some_ids
 
 UP, DOWN, MIXED = np.array([1.0, 2, 3, 4]), np.array([4.0, 3, 2, 1]), np.array([-1.0, -2, 3, 4])
-PLANTED = dict.fromkeys(methods.NAMES, UP) | {"alpha-max": DOWN, "LIME": MIXED}
+PLANTED = dict.fromkeys(NAMES, UP) | {"alpha-max": DOWN, "LIME": MIXED}
 
 
 def test_ranks_sizes_signs():
@@ -35,20 +35,20 @@ def test_the_sample_is_a_mean_over_texts_with_two_words():
 
 def test_unknown_words_are_left_out():
     ids = np.array([1, 5, 0, 6, 0])
-    scores = {name: np.array([9.0, 1, 2]) for name in methods.NAMES}
+    scores = {name: np.array([9.0, 1, 2]) for name in NAMES}
     assert methods._of_known_words(scores, ids)["LIME"].tolist() == [1, 2]
     assert methods.by_place(scores, ids)["LIME"].tolist() == [1, 9, 2, 9]
 
 
 def test_only_signed_explanations_see_the_last_layer():
     turned = methods.turned_round(random_layer(), some_ids(8))
-    assert {name for name in methods.NAMES if turned[name] < -0.999} == set(methods.SIGNED)
-    assert {name for name in methods.NAMES if turned[name] > 0.999} == set(methods.UNSIGNED)
+    assert {name for name in NAMES if turned[name] < -0.999} == set(SIGNED)
+    assert {name for name in NAMES if turned[name] > 0.999} == set(NAMES) - set(SIGNED)
 
 
 def test_findings_follow_the_numbers():
     found = methods.compare(PLANTED)
-    turned = dict.fromkeys(methods.NAMES, 1.0) | {"LIME": -1.0}
+    turned = dict.fromkeys(NAMES, 1.0) | {"LIME": -1.0}
     disagree, negative, last, nearest = methods.findings(found, found, turned)
     assert "The seven disagree" in disagree
     assert "between -1.00 and 1.00; 6 of 21 pairs" in disagree
@@ -56,14 +56,14 @@ def test_findings_follow_the_numbers():
     assert "differ in it on 50%" in negative
     assert "LIME turn round with it" in last
     assert "0.80 with LIME's signed scores and 1.00 with their sizes" in nearest
-    alike = methods.compare(dict.fromkeys(methods.NAMES, UP))
+    alike = methods.compare(dict.fromkeys(NAMES, UP))
     assert "agree more than the paper says" in methods.findings(alike, alike, turned)[0]
     broken = replace(found, negative=np.full(7, 0.25))
     assert "Attention is negative on 25.0%" in methods.findings(found, broken, turned)[1]
 
 
-def test_the_whole_run(tmp_path):
-    outcome = methods.reproduce(toy_context(tmp_path), methods.Settings(TINY, reviews=4))
+def test_the_whole_run(toy, tmp_path):
+    outcome = methods.reproduce(toy, methods.Settings(TINY, reviews=4))
     ranks, mean, signs, by_method, _ = outcome.tables
     assert [row[0] for row in ranks.rows] == [
         "α-avg",

@@ -13,13 +13,8 @@ from tests.experiments.toy_imdb import TINY, toy_context, write_reviews
 
 
 @pytest.fixture(scope="module")
-def context(tmp_path_factory):
-    return toy_context(tmp_path_factory.mktemp("toy"))
-
-
-@pytest.fixture(scope="module")
-def model(context):
-    return imdb.trained(context, TINY)
+def model(toy):
+    return imdb.trained(toy, TINY)
 
 
 def test_the_paper_scale_is_the_papers():
@@ -31,44 +26,44 @@ def test_the_paper_scale_is_the_papers():
     assert imdb.SMALL.shape == shape
 
 
-def test_it_learns_and_is_measured_on_reviews_it_has_not_seen(model, context):
+def test_it_learns_and_is_measured_on_reviews_it_has_not_seen(model, toy):
     assert model.facts["tested"] == 60
     assert model.facts["validated"] == 50
-    tested = imdb.reviews(context, "test", 60)
+    tested = imdb.reviews(toy, "test", 60)
     assert model.facts["test accuracy"] == imdb.accuracy(model.classifier, tested) > 0.6
     wrong = [replace(example, label=1 - example.label) for example in tested]
     assert imdb.accuracy(model.classifier, wrong) == pytest.approx(1 - model.facts["test accuracy"])
 
 
-def test_it_is_trained_once(model, context, monkeypatch):
+def test_it_is_trained_once(model, toy, monkeypatch):
     def refuse(*_):
         raise AssertionError("trained again")
 
     monkeypatch.setattr(imdb, "fit", refuse)
-    again = imdb.trained(context, TINY)
+    again = imdb.trained(toy, TINY)
     assert np.array_equal(
         again.classifier.module.last.detach(), model.classifier.module.last.detach()
     )
     assert again.facts == model.facts
-    for other, settings in ((context, replace(TINY, rate=2e-2)), (replace(context, seed=1), TINY)):
+    for other, settings in ((toy, replace(TINY, rate=2e-2)), (replace(toy, seed=1), TINY)):
         with pytest.raises(AssertionError, match="trained again"):
             imdb.trained(other, settings)
 
 
-def test_other_reviews_make_another_model(model, context, tmp_path, monkeypatch):
-    changed = imdb.reviews(context, "train")
+def test_other_reviews_make_another_model(model, toy, tmp_path, monkeypatch):
+    changed = imdb.reviews(toy, "train")
     changed[0] = replace(changed[0], text="superb")
     write_reviews(tmp_path, "train", [(row.text, row.label) for row in changed])
     monkeypatch.setattr(imdb, "fit", lambda *_: pytest.fail("trained again"))
     with pytest.raises(pytest.fail.Exception, match="trained again"):
-        imdb.trained(replace(context, data=tmp_path / "data"), TINY)
+        imdb.trained(replace(toy, data=tmp_path / "data"), TINY)
 
 
-def test_what_cannot_be_done_is_refused(context):
+def test_what_cannot_be_done_is_refused(toy):
     with pytest.raises(PisteError, match="400 training reviews, and this scale takes 5,050"):
-        imdb.trained(context, replace(TINY, train=5_000))
+        imdb.trained(toy, replace(TINY, train=5_000))
     with pytest.raises(PisteError, match="Leave out --pretrained"):
-        imdb.trained(replace(context, pretrained="somewhere"), TINY)
+        imdb.trained(replace(toy, pretrained="somewhere"), TINY)
 
 
 def test_reviews_lose_their_tags_and_need_a_label(tmp_path):

@@ -11,22 +11,9 @@ from piste.data import Example
 from piste.errors import FileError
 from piste.experiments import table10
 from piste.experiments.base import Context
-from piste.experiments.table10 import (
-    CHANCE,
-    EFF,
-    LIME,
-    OURS,
-    SHAP,
-    Difference,
-    Measured,
-    Settings,
-    findings,
-    measure,
-    methods,
-    short_enough,
-    usable,
-)
+from piste.experiments.table10 import Difference, Settings, findings, short_enough, usable
 from piste.experiments.tfidf import Plan
+from piste.experiments.trials import CHANCE, EFF, LIME, OURS, SHAP, Measured, measure, methods
 from piste.models.callable import from_function
 from piste.runs.summary import Interval
 
@@ -45,7 +32,7 @@ def planted(texts):
 
 @pytest.fixture(scope="module")
 def measured():
-    return measure(from_function(planted), [TEXT], TINY, seed=0)
+    return measure(from_function(planted), [TEXT], TINY.budget, TINY.steps, seed=0)
 
 
 def test_every_method_finds_the_planted_words(measured):

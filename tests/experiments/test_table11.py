@@ -3,7 +3,7 @@
 import gzip
 import itertools
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ import pytest
 from piste.errors import FileError
 from piste.experiments import table11
 from piste.experiments.base import Context
+from piste.experiments.building import Size, build, wordpieces
 from piste.experiments.table11 import (
     EFF,
     GRAD,
@@ -27,9 +28,7 @@ from piste.experiments.table11 import (
     cut,
     findings,
     measure,
-    wordpieces,
 )
-from piste.experiments.training import Size, build
 from piste.methods.base import Attribution
 from piste.models.callable import from_function
 
@@ -163,15 +162,15 @@ def test_the_whole_table(tmp_path, monkeypatch):
     for part in ("train", "test"):
         with gzip.open(tmp_path / "yelp" / f"{part}.jsonl.gz", "wt") as stream:
             stream.write(rows)
-    monkeypatch.setattr(table11, "SMALL", TINY)
+    monkeypatch.setattr(table11, "SMALL", replace(TINY, texts=1))
     outcome = table11.run(Context(tmp_path / "cache", data=tmp_path))
     (table,) = outcome.tables
     assert [row[0] for row in table.rows] == [
         "SHAP, 40 samples", "LIME, 40 samples", "SLALOM-eff, 40 samples", OURS, IG, GRAD,
     ]  # fmt: skip
-    assert all(row[-1] == "2" for row in table.rows)  # two texts, once each
+    assert all(row[-1] == "1" for row in table.rows)  # one text, once
     tokens = {row[0].split(",")[0]: int(row[4].replace(",", "")) for row in table.rows}
     assert tokens["SHAP"] > tokens["SLALOM-eff"] > tokens["Grad"]
-    assert outcome.settings["texts"] == 2
+    assert outcome.settings["texts"] == 1
     assert "torch" in outcome.settings["backend"]
     assert list(outcome.figures) == ["ratios"]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from piste.experiments import table7_8
-from piste.experiments.synthetic import Known, known_slalom, slalom_language
+from piste.experiments.languages import Known, known_slalom, slalom_language
 from piste.experiments.table7_8 import (
     FRAMED,
     ITSELF,

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from piste.theory import closed_forms, lime_sampling
+from piste.methods.lime import lime_samples
+from piste.theory import closed_forms, lime_by_subsets
 from piste.theory.single_layer import PAPER, Shape, SingleLayer
 from tests.theory.small import SHAPE, random_layer, some_ids
 
@@ -72,30 +73,30 @@ CASES = [(SHAPE, 8, 0), (SHAPE, 6, 4), (WINDOW_FULL, 8, 0)]
 @pytest.mark.parametrize("bandwidth", [math.inf, 1.0, 0.25])
 @pytest.mark.parametrize(("shape", "words", "repeats"), CASES)
 def test_the_limit_is_lime_summed_over_every_subset(shape, words, repeats, bandwidth):
-    game = lime_sampling.Removal(random_layer(1, shape), some_ids(words, 1, repeats))
-    means = lime_sampling.kept_means(game, words)
-    exact = lime_sampling.exact_lime(game, words, bandwidth)
+    game = lime_by_subsets.Removal(random_layer(1, shape), some_ids(words, 1, repeats))
+    means = lime_by_subsets.kept_means(game, words)
+    exact = lime_by_subsets.exact_lime(game, words, bandwidth)
     assert closed_forms.lime_limit(means, bandwidth) == pytest.approx(exact, abs=1e-12)
 
 
 @pytest.mark.parametrize("words", [2, 3])
 def test_the_limit_holds_for_very_short_texts(words):
-    game = lime_sampling.Removal(random_layer(), some_ids(words))
-    means = lime_sampling.kept_means(game, words)
-    exact = lime_sampling.exact_lime(game, words)
+    game = lime_by_subsets.Removal(random_layer(), some_ids(words))
+    means = lime_by_subsets.kept_means(game, words)
+    exact = lime_by_subsets.exact_lime(game, words)
     assert closed_forms.lime_limit(means) == pytest.approx(exact, abs=1e-12)
 
 
 def test_the_paper_s_form_is_the_limit_up_to_scale_and_a_common_shift():
     words = 8
-    game = lime_sampling.Removal(random_layer(), some_ids(words))
-    by_size, empty = lime_sampling.kept_means(game, words)
+    game = lime_by_subsets.Removal(random_layer(), some_ids(words))
+    by_size, empty = lime_by_subsets.kept_means(game, words)
     paper = closed_forms.lime_large_text((by_size, empty))
     kept = (words - np.arange(1, words + 1)) / words
     given_kept = (kept @ by_size / kept.sum()).mean()
     mean = np.append(by_size[:-1].mean(axis=1), empty).mean()
     expected = (words - 1) / (words + 1) * paper + 6 / (words + 1) * (given_kept - mean)
-    assert lime_sampling.exact_lime(game, words) == pytest.approx(expected, abs=1e-12)
+    assert lime_by_subsets.exact_lime(game, words) == pytest.approx(expected, abs=1e-12)
     assert paper.sum() == pytest.approx(0.0, abs=1e-12)
 
 
@@ -110,20 +111,24 @@ def sharpened(module: SingleLayer, factor: float) -> SingleLayer:
 @pytest.mark.parametrize(("shape", "words", "repeats"), CASES)
 def test_the_integral_is_lime_without_sampling(shape, words, repeats, factor):
     module, ids = sharpened(random_layer(2, shape), factor), some_ids(words, 2, repeats)
-    exact = lime_sampling.exact_lime(lime_sampling.Removal(module, ids), words)
+    exact = lime_by_subsets.exact_lime(lime_by_subsets.Removal(module, ids), words)
     found = closed_forms.lime_integral(closed_forms.read_text(module, ids))
     assert found == pytest.approx(exact, abs=1e-11)
+
+
+def sampled_lime(game, samples, rng):
+    kept = lime_samples(rng, len(game), samples)
+    return lime_by_subsets.weighted_fit(kept, game(kept), np.ones(samples))
 
 
 def test_the_integral_is_what_sampling_tends_to_on_a_long_text():
     shape = Shape(width=32, key_width=16, value_width=8, heads=2, window=40)
     module, ids = random_layer(0, shape), some_ids(35, repeats=3)
-    game = lime_sampling.Removal(module, ids)
+    game = lime_by_subsets.Removal(module, ids)
     limit = closed_forms.lime_integral(closed_forms.read_text(module, ids))
     rng = np.random.default_rng(0)
     few, many = (
-        np.linalg.norm(lime_sampling.lime(game, 35, samples, rng) - limit)
-        for samples in (500, 16_000)
+        np.linalg.norm(sampled_lime(game, samples, rng) - limit) for samples in (500, 16_000)
     )
     assert many < 0.4 * few
     assert many < 0.05 * np.linalg.norm(limit)
@@ -144,7 +149,7 @@ def test_three_halves_by_hand():
     reading = closed_forms.read_text(module, ids)
     whole = torch.from_numpy(closed_forms.embed(module, ids))
     gone = torch.from_numpy(closed_forms.embed(module, closed_forms.removed(ids)))
-    game = lime_sampling.Removal(module, ids)
+    game = lime_by_subsets.Removal(module, ids)
     expected = np.zeros(5)
     for head in range(3):
         query = module.query[head] @ whole[0]
@@ -167,8 +172,8 @@ def test_the_integral_at_its_ends():
     ids = np.array([CLS, 3, 4, 5, 6])
     with torch.no_grad():
         module.key.mul_(1000)
-    game = lime_sampling.Removal(module, ids)
+    game = lime_by_subsets.Removal(module, ids)
     sharp = closed_forms.lime_integral(closed_forms.read_text(module, ids))
-    assert sharp == pytest.approx(lime_sampling.exact_lime(game, len(game)), abs=1e-6)
+    assert sharp == pytest.approx(lime_by_subsets.exact_lime(game, len(game)), abs=1e-6)
     with pytest.raises(InputError, match="of one word"):
         closed_forms.lime_integral(closed_forms.read_text(module, np.array([CLS, 3])))

@@ -7,10 +7,9 @@ import torch
 from piste.theory.closed_forms import read_text
 from piste.theory.deeper import Depth, deeper, read_deeper, trained_deeper
 from piste.theory.single_layer import Shape
-from piste.theory.toy import FIRST, WORDS, distinct_words, toy_rows
+from piste.theory.toy import VOCABULARY, distinct_words, toy_rows
 
 SHAPE = Shape(width=12, key_width=6, value_width=6, heads=2, window=10)
-VOCABULARY = FIRST + len(WORDS)
 IDS = distinct_words(np.random.default_rng(0), 6)
 
 

@@ -10,7 +10,7 @@ from lime.lime_text import LimeTextExplainer
 import piste
 from piste.models.protocol import WithAttention, WithGradients, WithTokens
 from piste.theory import closed_forms
-from piste.theory.lime_sampling import LIME_BANDWIDTH, Removal, kept_means
+from piste.theory.lime_by_subsets import LIME_BANDWIDTH, Removal, kept_means
 from piste.theory.single_layer import CLS, UNK, Shape
 from piste.theory.single_layer_classifier import SingleLayerClassifier, padded, train
 from piste.theory.toy import toy_reviews

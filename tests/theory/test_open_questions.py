@@ -13,10 +13,9 @@ from piste.theory.attention_and_removal import (
     attention_and_values,
     planted_model,
     removal_effects,
-    removal_formula,
     word_attention,
 )
-from piste.theory.closed_forms import read_text
+from piste.theory.closed_forms import Reading, read_text
 from piste.theory.deeper import Depth
 from piste.theory.lime_in_depth import correlations, random_model
 from piste.theory.toy import distinct_words
@@ -39,6 +38,17 @@ def test_the_table_of_depths(monkeypatch):
     assert len(table.rows) == 1
     assert table.rows[0][2] == "1.00 (1.00)"
     assert len(table.columns) == len(table.rows[0])
+
+
+def removal_formula(reading: Reading) -> np.ndarray:
+    """As the module's docstring has it, mean over heads, words at one place each [words]."""
+    g, h = reading.per_word(reading.weight), reading.per_word(reading.removed_weight)
+    a = reading.per_word(reading.weight * reading.effect)
+    b = reading.per_word(reading.removed_weight * reading.removed_effect)
+    total = reading.weight.sum(axis=1, keepdims=True)
+    answer = (reading.weight * reading.effect).sum(axis=1, keepdims=True) / total
+    change = (a - g * answer - b + h * answer) / (total - g + h)
+    return change.mean(axis=0)
 
 
 @pytest.mark.parametrize("kind", EFFECTS)

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from piste.theory.closed_forms import embed
-from piste.theory.lime_sampling import Removal, exact_lime
+from piste.theory.lime_by_subsets import Removal, exact_lime
 from piste.theory.seven import rank_correlations, seven
 from tests.theory.small import random_layer, some_ids
 

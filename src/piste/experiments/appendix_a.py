@@ -10,23 +10,20 @@ from matplotlib.figure import Figure
 
 from piste.experiments.base import Context, Outcome
 from piste.experiments.fig3 import NET, STYLES, WORD
+from piste.experiments.languages import WEIGHTS, linear_language
 from piste.experiments.synthetic import (
     COLOURS,
     POSITIVE,
     SMALL_LINEAR,
-    WEIGHTS,
     NetTraining,
     Trained,
     Training,
     counts_net,
-    linear_language,
     not_used,
     told,
     transformers_of,
 )
-from piste.experiments.synthetic import (
-    PAPER as PAPER_TRAINING,
-)
+from piste.experiments.synthetic import PAPER as PAPER_TRAINING
 from piste.explain import explain
 from piste.explanation import FloatArray
 from piste.methods.kernel_shap import KernelShap

@@ -8,6 +8,7 @@ import numpy as np
 
 from piste.compare import Comparison
 from piste.experiments.base import Context, Outcome
+from piste.experiments.review_tables import SCORES
 from piste.experiments.reviews import Judging, hat_reviews, review_models, settings_of
 from piste.explain import explain
 from piste.explanation import Cost, Explanation
@@ -34,7 +35,7 @@ def run(context: Context) -> Outcome:
             continue
         figures[f"highlights-{name.lower()}"] = beside(found, marked).plot()
         facts[name] = fact
-        scores = (found.scores[score] for score in ("value", "importance", "lin"))
+        scores = (found.scores[score] for score in SCORES)
         rows.append((name, *(_shown(auroc(score, marked)) for score in scores)))
     table = Table(
         f"AUROC against the marked words of review {example.id}",
@@ -56,7 +57,7 @@ def beside(found: Explanation, marked: BoolArray) -> Comparison:
             cost=Cost(0, 0, 0.0, 0.0),
         )
     }
-    for score in ("value", "importance", "lin"):
+    for score in SCORES:
         views[score] = dataclasses.replace(found, primary=score)
     return Comparison(views, {}, agreement(list(views.values())), {})
 

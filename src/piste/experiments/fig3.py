@@ -10,24 +10,20 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from piste.experiments.base import Context, Outcome
+from piste.experiments.languages import WEIGHTS, Language, linear_language
 from piste.experiments.synthetic import (
     COLOURS,
     SMALL_LINEAR,
-    WEIGHTS,
-    Language,
     NetTraining,
     Trained,
     Training,
     counts_net,
-    linear_language,
     log_odds,
     not_used,
     told,
     transformers_of,
 )
-from piste.experiments.synthetic import (
-    PAPER as PAPER_TRAINING,
-)
+from piste.experiments.synthetic import PAPER as PAPER_TRAINING
 from piste.explanation import FloatArray
 from piste.models.protocol import Classifier
 from piste.ragged import Ragged

@@ -17,20 +17,22 @@ from scipy import sparse
 
 from piste.design import pairs, singles
 from piste.experiments.base import Context, Outcome
+from piste.experiments.languages import (
+    Known,
+    Language,
+    exactly,
+    known_slalom,
+    slalom_language,
+    up_to,
+)
 from piste.experiments.synthetic import PAPER as PAPER_TRAINING
 from piste.experiments.synthetic import (
     SMALL_SLALOM,
-    Known,
-    Language,
     Training,
-    exactly,
-    known_slalom,
     log_odds,
     not_used,
-    slalom_language,
     told,
     transformers_of,
-    up_to,
 )
 from piste.experiments.table7_8 import NEWTON, SGD, parameter_errors, sampled_fits, squared
 from piste.explanation import FloatArray

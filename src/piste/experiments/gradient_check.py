@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -15,7 +14,7 @@ from piste.experiments.base import Context, Outcome
 from piste.explanation import FloatArray
 from piste.ragged import IntArray
 from piste.render.figure import house_style
-from piste.theory.closed_forms import embed, gradient
+from piste.theory.closed_forms import autograd, gradient
 from piste.theory.report import Table
 from piste.theory.single_layer import SingleLayer
 
@@ -93,13 +92,6 @@ def reproduce(context: Context, settings: Settings) -> Outcome:
         findings=findings(found, len(texts)),
         shows_sentence=False,
     )
-
-
-def autograd(module: SingleLayer, ids: IntArray) -> FloatArray:
-    """df/de_t of a text, by torch in the module's own precision [window, width]."""
-    embedded = torch.from_numpy(embed(module, ids))[None].to(module.last.dtype).requires_grad_()
-    (slope,) = torch.autograd.grad(module.read(embedded).sum(), embedded)
-    return np.asarray(slope[0].numpy(), dtype=np.float64)
 
 
 def measure(

@@ -3,31 +3,36 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
-from scipy.stats import t as student
 
 from piste.experiments import single_layer_imdb as imdb
 from piste.experiments.base import Context, Outcome
-from piste.explain import explain
+from piste.experiments.lime_runs import (
+    Errors,
+    Forms,
+    RuleFit,
+    closed_forms,
+    lime_runs,
+    measure,
+    of_large_width,
+    rate,
+    rule_fit,
+    within,
+)
 from piste.explanation import FloatArray
 from piste.methods.lime import Lime
-from piste.ragged import IntArray
 from piste.render.figure import house_style, literal
-from piste.theory.closed_forms import lime_integral, read_text, three_halves
-from piste.theory.lime_sampling import LIME_BANDWIDTH
+from piste.theory.lime_by_subsets import LIME_BANDWIDTH
 from piste.theory.report import Table
-from piste.theory.single_layer import UNK, SingleLayer
-from piste.theory.single_layer_classifier import SingleLayerClassifier
+from piste.theory.single_layer import UNK
 
 BOX, EXACT, RULE = "#9ecae1", "#b2182b", "#4d4d4d"
 Plan = tuple[int, float]  # samples and width
-POSITIVE = 1  # the label whose log-odds f is
 
 
 @dataclass(frozen=True)
@@ -43,36 +48,6 @@ class Settings:
 
 SMALL = Settings(imdb.SMALL)
 PAPER = Settings(imdb.PAPER, reviews=1_000)
-
-
-@dataclass(frozen=True)
-class Forms:
-    """What LIME tends to [words], distinct words in the order of their ids."""
-
-    words: IntArray  # their ids
-    exact: FloatArray  # the integral
-    rule: FloatArray  # the paper's 3/2 approximation
-
-
-@dataclass(frozen=True)
-class Errors:
-    """How far runs of one size are from the closed forms, relative to the exact one's norm."""
-
-    samples: int
-    width: float
-    one_run: float  # the mean over runs, against the exact form
-    mean: float  # the mean of the runs, against the exact form
-    rule: float  # the mean of the runs, against the 3/2 rule
-    spread: float  # of one coefficient between runs: the root mean square over words
-
-
-@dataclass(frozen=True)
-class RuleFit:
-    """How near the 3/2 rule comes to the exact form."""
-
-    correlation: float
-    distance: float  # relative to the exact form's norm
-    slope: float  # the exact form is about so many times the rule
 
 
 def run(context: Context) -> Outcome:
@@ -116,66 +91,6 @@ def _series(context: Context, stage: imdb.Stage, settings: Settings) -> dict[Pla
     return found
 
 
-def closed_forms(module: SingleLayer, ids: IntArray) -> Forms:
-    """Both closed forms for a text [length], [CLS] first."""
-    reading = read_text(module, ids)
-    return Forms(np.unique(ids[1:]), lime_integral(reading), three_halves(reading))
-
-
-def lime_runs(
-    classifier: SingleLayerClassifier, text: str, method: Lime, seeds: Iterable[int]
-) -> FloatArray:
-    """Coefficients [seeds, words] of the distinct words, in the order of their ids."""
-    found = []
-    for seed in seeds:
-        told = explain(text, classifier, method, target=POSITIVE, seed=seed)
-        pairs = zip(told.players, told.scores["weight"].tolist(), strict=True)
-        weights = {player.ids[0]: weight for player, weight in pairs}
-        found.append([weights[number] for number in sorted(weights)])
-    return np.array(found)
-
-
-def measure(runs: FloatArray, forms: Forms, samples: int, width: float = math.inf) -> Errors:
-    """Distances of runs [runs, words] from the closed forms."""
-    size = float(np.linalg.norm(forms.exact))
-    mean = runs.mean(axis=0)
-    spread = runs.std(axis=0, ddof=1) if len(runs) > 1 else np.full(len(mean), math.nan)
-    return Errors(
-        samples=samples,
-        width=width,
-        one_run=float(np.linalg.norm(runs - forms.exact, axis=1).mean()) / size,
-        mean=float(np.linalg.norm(mean - forms.exact)) / size,
-        rule=float(np.linalg.norm(mean - forms.rule)) / size,
-        spread=float(np.sqrt((spread**2).mean())),
-    )
-
-
-def rate(errors: Sequence[Errors]) -> float:
-    """The power of the samples with which one run's error falls: -1/2 for pure sampling noise."""
-    wide = [one for one in errors if math.isinf(one.width)]
-    if len(wide) < 2:
-        return math.nan
-    logs = np.log([[one.samples, one.one_run] for one in wide])
-    return float(np.polyfit(logs[:, 0], logs[:, 1], 1)[0])
-
-
-def rule_fit(forms: Forms) -> RuleFit:
-    """The 3/2 rule against the exact form."""
-    rule, exact = forms.rule, forms.exact
-    return RuleFit(
-        correlation=float(np.corrcoef(rule, exact)[0, 1]),
-        distance=float(np.linalg.norm(rule - exact) / np.linalg.norm(exact)),
-        slope=float(rule @ exact / (rule @ rule)),
-    )
-
-
-def within(runs: FloatArray, exact: FloatArray) -> NDArray[np.bool_]:
-    """Whether the exact form is in the 95 % interval of the runs' mean, for each word [words]."""
-    error = runs.std(axis=0, ddof=1) / math.sqrt(len(runs))
-    reach = float(student.ppf(0.975, len(runs) - 1))
-    return np.asarray(np.abs(runs.mean(axis=0) - exact) <= reach * error)
-
-
 def word_names(sentence: imdb.Sentence) -> dict[int, str]:
     """The words by id, as they first stand in the sentence; every unknown one is [UNK]."""
     pairs = zip(sentence.ids[1:].tolist(), sentence.tokens, strict=True)
@@ -186,7 +101,7 @@ def findings(
     errors: Sequence[Errors], runs: FloatArray, forms: Forms, fits: Sequence[RuleFit]
 ) -> tuple[str, ...]:
     """Whether the closed forms hold."""
-    wide = [one for one in errors if math.isinf(one.width)]
+    wide = of_large_width(errors)
     narrow = [one for one in errors if not math.isinf(one.width)]
     first, last = wide[0], wide[-1]
     inside = int(within(runs, forms.exact).sum())
@@ -261,7 +176,7 @@ def _boxes(axes: Axes, runs: FloatArray) -> None:
 
 def draw_errors(errors: Sequence[Errors]) -> Figure:
     """Errors by samples, both axes in powers of ten."""
-    wide = [one for one in errors if math.isinf(one.width)]
+    wide = of_large_width(errors)
     samples = [one.samples for one in wide]
     lines = (
         ("one run, from the exact form", "o-", "#0072b2", [one.one_run for one in wide]),

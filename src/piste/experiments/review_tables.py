@@ -77,12 +77,12 @@ def _findings(found: dict[str, Evaluation], metric: str, paper: Paper) -> tuple[
             theirs = paper[model][2] - paper[model][place]
             wins = (theirs > 0) == higher
             sentences.append(
-                f"{model}: lin against {other}: {_said(ours)}; in the paper lin is"
+                f"{model}: lin against {other}: {said(ours)}; in the paper lin is"
                 f" {'better' if wins else 'worse'} by {abs(theirs):.3f}."
             )
             if other in ("IG", "Grad") and wins and ours.better != ours.one:
                 changed.append(f"{other} on {model}")
-        sentences.append(f"{model}: {_said(pairs['SLALOM v:lin', 'piste'])} (piste's default fit).")
+        sentences.append(f"{model}: {said(pairs['SLALOM v:lin', 'piste'])} (piste's default fit).")
     if changed:
         sentences.append(
             f"Fairness changes a conclusion for {', '.join(changed)}: the public code took"
@@ -92,6 +92,7 @@ def _findings(found: dict[str, Evaluation], metric: str, paper: Paper) -> tuple[
     return tuple(sentences)
 
 
-def _said(pair: Difference) -> str:
+def said(pair: Difference) -> str:
+    """Who is better and by how much, without the metric's name."""
     text = str(pair).partition(": ")[2]
     return text.replace("SLALOM v:", "")

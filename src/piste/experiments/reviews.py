@@ -19,17 +19,8 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from piste.data import Example
 from piste.experiments.base import Context
-from piste.experiments.training import (
-    ARCHITECTURES,
-    LABELS,
-    Recipe,
-    Size,
-    accuracy,
-    build,
-    cached,
-    key_of,
-    train,
-)
+from piste.experiments.building import ARCHITECTURES, LABELS, NAMES, Size, build
+from piste.experiments.training import Recipe, accuracy, cached, key_of, train
 from piste.methods.integrated_gradients import IntegratedGradients
 from piste.methods.kernel_shap import KernelShap
 from piste.methods.lime import Lime
@@ -42,7 +33,6 @@ from piste.runs.evaluate import Evaluation, evaluate
 from piste.runs.judging import View
 
 HUB = {"bert": "bert-base-uncased", "distilbert": "distilbert-base-uncased", "gpt2": "gpt2"}
-NAMES = {"bert": "BERT", "distilbert": "DistilBERT", "gpt2": "GPT-2"}
 HELD = 300  # reviews that the accuracy is measured on
 
 
@@ -117,21 +107,26 @@ def labelled(examples: Sequence[Example]) -> tuple[list[str], list[int]]:
 def _start(context: Context, architecture: str, size: Size) -> tuple[Any, Any, str]:
     """Model, tokenizer, and where the weights came from."""
     if context.pretrained is not None or context.scale == "paper":
-        name = context.pretrained or HUB[architecture]
-        tokenizer = AutoTokenizer.from_pretrained(name)
-        model = AutoModelForSequenceClassification.from_pretrained(
-            name, num_hidden_layers=size.layers, id2label=LABELS
-        )
-        if tokenizer.pad_token is None:
-            tokenizer.pad_token = tokenizer.eos_token
-            model.config.pad_token_id = tokenizer.pad_token_id
-        return model, tokenizer, name
+        return _of_checkpoint(context.pretrained or HUB[architecture], size.layers)
     folder = minilm()
-    if folder is None:
-        from piste.models.loading import load as load_demo
+    if folder is not None:
+        return _of_minilm(folder, architecture, size)
+    tokenizer = load(backend="torch").tokenizer  # type: ignore[union-attr]  # the demo's
+    return build(architecture, size, len(tokenizer)), tokenizer, "random weights"
 
-        tokenizer = load_demo(backend="torch").tokenizer  # type: ignore[union-attr]
-        return build(architecture, size, len(tokenizer)), tokenizer, "random weights"
+
+def _of_checkpoint(name: str, layers: int) -> tuple[Any, Any, str]:
+    tokenizer = AutoTokenizer.from_pretrained(name)
+    model = AutoModelForSequenceClassification.from_pretrained(
+        name, num_hidden_layers=layers, id2label=LABELS
+    )
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token
+        model.config.pad_token_id = tokenizer.pad_token_id
+    return model, tokenizer, name
+
+
+def _of_minilm(folder: Path, architecture: str, size: Size) -> tuple[Any, Any, str]:
     tokenizer = AutoTokenizer.from_pretrained(folder)
     tokenizer.model_max_length = size.longest
     encoder = AutoModelForSequenceClassification.from_pretrained(folder, id2label=LABELS)

@@ -2,38 +2,22 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.image import AxesImage
 
 from piste.experiments import single_layer_imdb as imdb
 from piste.experiments.base import Context, Outcome
+from piste.experiments.seven_figures import Scores, highlights, matrices, shown
 from piste.explanation import FloatArray
 from piste.metrics.agreement import spearman
 from piste.ragged import IntArray
-from piste.render.comparison_figure import RULE, WEIGHT, Canvas
 from piste.render.comparison_words import share
-from piste.render.figure import house_style, literal
-from piste.render.paragraph import FAINT, LEADING, SIZE, WHITE, Line, Piece, Ruler, wrap
-from piste.render.shades import AGAINST, FOR, RGB
-from piste.theory.lime_sampling import Removal
+from piste.theory.lime_by_subsets import Removal
 from piste.theory.report import Table
-from piste.theory.seven import seven
-from piste.theory.single_layer import UNK, SingleLayer
-
-SIGNED = ("G-avg", "GxI", "LIME")
-UNSIGNED = ("alpha-avg", "alpha-max", "G-l1", "G-l2")
-NAMES = ("alpha-avg", "alpha-max", "G-avg", "G-l1", "G-l2", "GxI", "LIME")
-SHOWN = {"alpha-avg": "α-avg", "alpha-max": "α-max", "GxI": "G×I"}
-Scores = Mapping[str, FloatArray]  # by explanation, one for each word
-LEFT, MARGIN, WIDTH, GAP = 64.0, 10.0, 518.0, 8.0  # points
-TEXT = WIDTH - LEFT - MARGIN
+from piste.theory.seven import NAMES, seven
+from piste.theory.single_layer import UNK, SingleLayer, negated
 
 
 @dataclass(frozen=True)
@@ -83,7 +67,7 @@ def reproduce(context: Context, settings: Settings) -> Outcome:
         ),
         figures={
             "highlights": highlights(by_place(scores, ids), stage.sentence),
-            "correlations": matrices(found, sample),
+            "correlations": matrices(found.ranks, sample.ranks, sample.texts),
         },
         settings=_told(sample),
         findings=findings(found, sample, turned),
@@ -125,10 +109,7 @@ def turned_round(module: SingleLayer, ids: IntArray) -> dict[str, float]:
 
     1: the explanation does not see the last layer's sign; -1: it turns round with the model.
     """
-    mirrored = copy.deepcopy(module)
-    with torch.no_grad():
-        mirrored.last.neg_()
-    one, other = (_of_known_words(seven(m, ids), ids) for m in (module, mirrored))
+    one, other = (_of_known_words(seven(m, ids), ids) for m in (module, negated(module)))
     return {name: float(np.corrcoef(one[name], other[name])[0, 1]) for name in NAMES}
 
 
@@ -144,8 +125,8 @@ def findings(found: Agreement, sample: Agreement, turned: Mapping[str, float]) -
     pairs, means = found.ranks[upper], sample.ranks[upper]
     low = int((pairs < 0.5).sum())
     disagree = "disagree" if low else "agree more than the paper says"
-    blind = [_shown(name) for name in NAMES if turned[name] > 0]
-    seeing = [_shown(name) for name in NAMES if turned[name] < 0]
+    blind = [shown(name) for name in NAMES if turned[name] > 0]
+    seeing = [shown(name) for name in NAMES if turned[name] < 0]
     return (
         f"The seven {disagree}: the rank correlations of the sentence's words lie between"
         f" {pairs.min():.2f} and {pairs.max():.2f}; {low} of {len(pairs)} pairs"
@@ -173,102 +154,14 @@ def _nearest_finding(sample: Agreement) -> str:
     with_lime = {name: _pair(sample.ranks, name, "LIME") for name in NAMES[:-1]}
     best = max(with_lime, key=lambda name: with_lime[name])
     return (
-        f"The nearest to LIME is {_shown(best)} (mean rank correlation {with_lime[best]:.2f});"
+        f"The nearest to LIME is {shown(best)} (mean rank correlation {with_lime[best]:.2f});"
         f" attention's is {with_lime['alpha-avg']:.2f} with LIME's signed scores and"
         f" {_pair(sample.sizes, 'alpha-avg', 'LIME'):.2f} with their sizes."
     )
 
 
-def highlights(scores: Scores, sentence: imdb.Sentence) -> Figure:
-    """One row of highlighted words an explanation, each scaled by its strongest word."""
-    with house_style():
-        rows = {name: wrap(_pieces(scores[name], sentence), TEXT) for name in NAMES}
-        heights = {name: LEADING * len(lines) + GAP for name, lines in rows.items()}
-        canvas = Canvas(2 * MARGIN + sum(heights.values()) + 16)
-        down = MARGIN
-        for name, lines in rows.items():
-            _row(canvas, name, lines, down)
-            down += heights[name]
-        _key(canvas, down + 4)
-    return canvas.figure
-
-
-def _pieces(scores: FloatArray, sentence: imdb.Sentence) -> list[Piece]:
-    """The text cut into words, with strengths from -1 to 1, and the spaces between them."""
-    ruler, top = Ruler(SIZE), float(np.abs(scores).max()) or 1.0
-    space = Piece(" ", ruler.width("x x") - ruler.width("xx"))
-    found: list[Piece] = []
-    at = 0
-    for token, score in zip(sentence.tokens, scores, strict=True):
-        start = sentence.text.index(token, at)
-        if start > at and found:
-            found.append(space)
-        shown = literal(token)
-        found.append(Piece(shown, ruler.width(shown), float(score) / top))
-        at = start + len(token)
-    return found
-
-
-def _row(canvas: Canvas, name: str, lines: Sequence[Line], down: float) -> None:
-    canvas.box(MARGIN, down - 1, (WIDTH - 2 * MARGIN, 0.6), RULE)
-    canvas.write(MARGIN, down + SIZE + 4, _shown(name), size=9, weight="bold")
-    for number, line in enumerate(lines):
-        at, top = LEFT, down + 3 + LEADING * number
-        for piece in line:
-            if abs(piece.strength) > FAINT:
-                tint = _tint(piece.strength, name in SIGNED)
-                canvas.box(at, top, (piece.width, SIZE + 3), tint)
-            canvas.write(at, top + SIZE, piece.text, size=SIZE)
-            at += piece.width
-
-
-def _key(canvas: Canvas, down: float) -> None:
-    at, ruler = LEFT, Ruler(8.0)
-    entries = (
-        ("speaks for positive", _tint(0.8, True)),
-        ("speaks for negative", _tint(-0.8, True)),
-        ("weighs, has no side", _tint(0.8, False)),
-    )
-    for said, colour in entries:
-        canvas.box(at, down, (10, 9), colour)
-        canvas.write(at + 14, down + 8, said, size=8, color="#555555")
-        at += 14 + ruler.width(said) + 18
-
-
-def _tint(strength: float, sided: bool) -> str:
-    """Blue for, orange against, violet where there is no side."""
-    hue: RGB = WEIGHT if not sided else FOR if strength > 0 else AGAINST
-    part = min(abs(strength), 1.0) * 0.75
-    mixed = (round(a + (b - a) * part) for a, b in zip(WHITE, hue, strict=True))
-    return "#{:02x}{:02x}{:02x}".format(*mixed)
-
-
-def matrices(found: Agreement, sample: Agreement) -> Figure:
-    """Rank correlations of the sentence, and their means over reviews."""
-    with house_style():
-        figure = Figure(figsize=(9.6, 4.4), layout="constrained")
-        one, many = figure.subplots(1, 2)
-        _square(one, found.ranks, "the sentence")
-        image = _square(many, sample.ranks, f"mean over {sample.texts:,} test reviews")
-        figure.colorbar(image, ax=(one, many), label="Spearman's rank correlation", pad=0.02)
-    return figure
-
-
-def _square(axes: Axes, table: FloatArray, title: str) -> AxesImage:
-    image = axes.imshow(table, cmap="PuOr", vmin=-1, vmax=1)
-    names = [_shown(name) for name in NAMES]
-    axes.set_xticks(range(len(names)), names, rotation=45, ha="right", rotation_mode="anchor")
-    axes.set_yticks(range(len(names)), names)
-    axes.set_title(title, fontsize=10)
-    for row, column in np.ndindex(*table.shape):
-        value = float(table[row, column])
-        colour = "white" if abs(value) > 0.7 else "black"
-        axes.text(column, row, share(value), ha="center", va="center", fontsize=8, color=colour)
-    return image
-
-
 def _matrix(table: FloatArray, title: str, told: Callable[[float], str] = share) -> Table:
-    names = tuple(map(_shown, NAMES))
+    names = tuple(map(shown, NAMES))
     rows = tuple((name, *map(told, row)) for name, row in zip(names, table, strict=True))
     return Table(title, ("", *names), rows)
 
@@ -276,7 +169,7 @@ def _matrix(table: FloatArray, title: str, told: Callable[[float], str] = share)
 def _by_method(sample: Agreement, turned: Mapping[str, float]) -> Table:
     rows = tuple(
         (
-            _shown(name),
+            shown(name),
             f"{sample.negative[row]:.0%}",
             share(_pair(sample.ranks, name, "LIME")),
             share(_pair(sample.sizes, name, "LIME")),
@@ -316,10 +209,6 @@ def _mean(tables: Sequence[FloatArray]) -> FloatArray:
 
 def _pair(table: FloatArray, one: str, other: str) -> float:
     return float(table[NAMES.index(one), NAMES.index(other)])
-
-
-def _shown(name: str) -> str:
-    return SHOWN.get(name, name)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -11,11 +11,10 @@ import numpy as np
 import torch
 import transformers
 from matplotlib.figure import Figure
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 
 from piste.errors import FileError
 from piste.experiments.base import Context, Outcome
-from piste.experiments.training import SPECIAL, Size, build
+from piste.experiments.building import Size, build, wordpieces
 from piste.explain import explain
 from piste.explanation import FloatArray
 from piste.methods.base import Method
@@ -151,28 +150,6 @@ def cut(source: str, layers: int) -> tuple[Any, Any]:
             source, config=config, ignore_mismatched_sizes=True
         )
         return model, transformers.AutoTokenizer.from_pretrained(source)
-
-
-def wordpieces(texts: Sequence[str], vocabulary: int) -> Any:
-    """A tokenizer of BERT's kind, made from the texts."""
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer()
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    trainer = trainers.WordPieceTrainer(
-        vocab_size=vocabulary, special_tokens=list(SPECIAL), show_progress=False
-    )
-    tokenizer.train_from_iterator(texts, trainer)
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-    )
-    return transformers.PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        pad_token="[PAD]",
-        unk_token="[UNK]",
-        cls_token="[CLS]",
-        sep_token="[SEP]",
-        model_max_length=512,
-    )
 
 
 def contenders(samples: Sequence[int]) -> list[Contender]:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
+from piste.experiments.bars import reach
 from piste.experiments.base import Context, Outcome
+from piste.experiments.review_tables import said
 from piste.experiments.reviews import Judging, hat_reviews, review_model, settings_of
 from piste.methods.kernel_shap import KernelShap
 from piste.methods.slalom import Slalom
@@ -80,8 +82,7 @@ def _figure(found: Evaluation) -> Figure:
         sampled = view.isdigit()
         colour = "#1f77d6" if sampled else "#de6800" if view == "SHAP" else "#2a9d5c"
         where = spent[view].readings
-        error = [[max(0.0, ours.mean - ours.low)], [max(0.0, ours.high - ours.mean)]]
-        axes.errorbar(where, ours.mean, yerr=error, fmt="o", color=colour, capsize=2)
+        axes.errorbar(where, ours.mean, yerr=reach(ours), fmt="o", color=colour, capsize=2)
         name = f"{view} samples" if sampled else view
         axes.annotate(name, (where, ours.mean), (5, 5), textcoords="offset points", fontsize=8)
     axes.set_xscale("log")
@@ -95,12 +96,8 @@ def _findings(found: Evaluation, settings: Settings) -> tuple[str, ...]:
     least, most = str(settings.samples[0]), str(settings.samples[-1])
     pairs = {(d.one, d.other): d for d in differences(found)}
     return (
-        f"From {least} to {most} samples: {_said(pairs[least, most])}; the paper gains"
+        f"From {least} to {most} samples: {said(pairs[least, most])}; the paper gains"
         f" {PAPER['10000'] - PAPER['500']:.3f} from 500 to 10,000.",
-        f"SHAP: {_said(pairs['SHAP', most])}.",
-        f"piste: {_said(pairs[most, 'piste'])}.",
+        f"SHAP: {said(pairs['SHAP', most])}.",
+        f"piste: {said(pairs[most, 'piste'])}.",
     )
-
-
-def _said(pair: object) -> str:
-    return str(pair).partition(": ")[2]

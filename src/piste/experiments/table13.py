@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from tokenizers.processors import TemplateProcessing
 from transformers import AutoTokenizer, BloomConfig, BloomForSequenceClassification, MambaConfig
 
 from piste.experiments.base import Context, Outcome
+from piste.experiments.building import LABELS, Size
 from piste.experiments.mamba import MambaForSequenceClassification
 from piste.experiments.review_tables import SCORES, score_bars
 from piste.experiments.reviews import (
@@ -26,7 +28,7 @@ from piste.experiments.reviews import (
     minilm,
     settings_of,
 )
-from piste.experiments.training import LABELS, Recipe, Size, accuracy, cached, key_of, train
+from piste.experiments.training import Recipe, accuracy, cached, key_of, train
 from piste.methods.slalom import Slalom
 from piste.models.protocol import Classifier
 from piste.runs.evaluate import Evaluation, evaluate
@@ -35,6 +37,10 @@ from piste.runs.summary import interval
 from piste.theory.report import Table
 
 PAPER = {"BLOOM": (0.69, 0.71, 0.70), "Mamba": (0.69, 0.32, 0.70)}
+CLASSES: dict[str, tuple[Any, Any]] = {
+    "BLOOM": (BloomConfig, BloomForSequenceClassification),
+    "Mamba": (MambaConfig, MambaForSequenceClassification),
+}
 LEARNT = 0.65  # of the held reviews right, at least
 LARGE = {"BLOOM": "BLOOM-7B", "Mamba": "Mamba-2.8B"}
 
@@ -86,24 +92,16 @@ def run(context: Context) -> Outcome:
 
 def build(name: str, size: Size, vocabulary: int) -> Any:
     """A fresh two-class model."""
-    if name == "BLOOM":
-        return BloomForSequenceClassification(
-            BloomConfig(
-                vocab_size=vocabulary,
-                hidden_size=size.width,
-                n_layer=size.layers,
-                n_head=size.heads,
-                pad_token_id=0,
-                id2label=LABELS,
-            )
-        )
-    return MambaForSequenceClassification(
-        MambaConfig(
+    config, model = CLASSES[name]
+    heads = {"num_attention_heads": size.heads} if name == "BLOOM" else {}  # Mamba has none
+    return model(
+        config(
             vocab_size=vocabulary,
             hidden_size=size.width,
             num_hidden_layers=size.layers,
             pad_token_id=0,
             id2label=LABELS,
+            **heads,
         )
     )
 
@@ -126,18 +124,11 @@ def classifier_of(
         return model, tokenizer, {"accuracy": right, "held": HELD, "start": "random weights"}
 
     key = key_of(f"{name.lower()}-yelp", settings.size, recipe, reviews=settings.reviews)
-    return cached(context.cache, key, make, _read(name))
-
-
-def _read(name: str) -> Any:
-    kinds = {"BLOOM": BloomForSequenceClassification, "Mamba": MambaForSequenceClassification}
-    return kinds[name].from_pretrained
+    return cached(context.cache, key, make, CLASSES[name][1].from_pretrained)
 
 
 def _tokenizer(settings: Settings) -> Any:
     """Word pieces without special tokens: decoders read from left to right."""
-    from tokenizers.processors import TemplateProcessing
-
     folder = minilm()
     source: Path | str = folder if folder is not None else "bert-base-uncased"
     tokenizer = AutoTokenizer.from_pretrained(source)
@@ -167,11 +158,10 @@ def _unlearnt(facts: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
 def _findings(found: dict[str, Evaluation]) -> tuple[str, ...]:
     sentences = []
     for name, evaluation in found.items():
-        v, s, lin = (interval(evaluation.values(view, "human-auroc")) for view in evaluation.views)
-        chance = [n for n, i in zip("vsl", (v, s, lin), strict=True) if i.low <= 0.5 <= i.high]
-        told = ", ".join({"v": "v", "s": "s", "l": "lin"}[n] for n in chance) or "none"
-        sentences.append(
-            f"{name}: v {v.mean:.2f}, s {s.mean:.2f}, lin {lin.mean:.2f};"
-            f" not told from chance (0.5): {told}."
-        )
+        spans = [interval(evaluation.values(view, "human-auroc")) for view in evaluation.views]
+        scores = dict(zip(("v", "s", "lin"), spans, strict=True))
+        means = ", ".join(f"{score} {span.mean:.2f}" for score, span in scores.items())
+        chance = [score for score, span in scores.items() if span.low <= 0.5 <= span.high]
+        told = ", ".join(chance) or "none"
+        sentences.append(f"{name}: {means}; not told from chance (0.5): {told}.")
     return tuple(sentences)

@@ -97,12 +97,14 @@ def _findings(found: dict[str, Evaluation]) -> tuple[str, ...]:
         value, importance, lin = (
             interval(evaluation.values(view, "naive-bayes")).mean for view in evaluation.views
         )
-        order = "as in the paper" if importance < min(value, lin) else "unlike the paper"
-        sentences.append(
-            f"{model}: values and lin order words like Naive Bayes ({value:.2f}, {lin:.2f}),"
-            f" importances less so ({importance:.2f}), {order}."
-            if importance < min(value, lin)
-            else f"{model}: importances ({importance:.2f}) order words no worse than values"
-            f" ({value:.2f}) and lin ({lin:.2f}), {order}."
-        )
+        if importance < min(value, lin):
+            sentences.append(
+                f"{model}: values and lin order words like Naive Bayes ({value:.2f}, {lin:.2f}),"
+                f" importances less so ({importance:.2f}), as in the paper."
+            )
+        else:
+            sentences.append(
+                f"{model}: importances ({importance:.2f}) order words no worse than values"
+                f" ({value:.2f}) and lin ({lin:.2f}), unlike the paper."
+            )
     return tuple(sentences)

@@ -13,22 +13,25 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from piste.experiments.base import Context, Outcome
-from piste.experiments.synthetic import (
+from piste.experiments.languages import (
     LONGEST,
-    SMALL_LINEAR,
     Language,
     Lengths,
-    Trained,
-    Training,
     binomial_lengths,
     linear_language,
+    up_to,
+)
+from piste.experiments.synthetic import PAPER as PAPER_TRAINING
+from piste.experiments.synthetic import (
+    SMALL_LINEAR,
+    Trained,
+    Training,
+    framed,
     log_odds,
     not_used,
     told,
     transformers_of,
-    up_to,
 )
-from piste.experiments.synthetic import PAPER as PAPER_TRAINING
 from piste.explanation import FloatArray
 from piste.models.protocol import Classifier
 from piste.ragged import IntArray, Ragged
@@ -98,7 +101,7 @@ def measure(
     fresh = language.rows(rng, settings.held_out, lengths)
     answers = log_odds(classifier, language, rows)
     wanted = log_odds(classifier, language, fresh)
-    frame = classifier.encode(language.words[0]).frame.size > 0
+    frame = framed(classifier)
     predicted = {
         LINEAR: _linear(language, rows, answers, fresh),
         GAM: _gam(language, rows, answers, fresh, settings.penalties),

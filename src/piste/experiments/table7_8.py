@@ -15,18 +15,16 @@ from matplotlib.figure import Figure
 from scipy import sparse
 
 from piste.experiments.base import Context, Outcome
+from piste.experiments.languages import Known, Language, known_slalom, slalom_language
 from piste.experiments.synthetic import (
     COLOURS,
     SMALL_SLALOM,
-    Known,
-    Language,
     Trained,
     Training,
-    known_slalom,
+    framed,
     log_odds,
     not_used,
     of_counts,
-    slalom_language,
     told,
     transformers_of,
 )
@@ -134,7 +132,7 @@ def measure(
     rows, fresh = (language.rows(rng, n) for n in (settings.sequences, settings.held_out))
     answers, wanted = log_odds(classifier, language, rows), log_odds(classifier, language, fresh)
     true, counts = language.truth(fresh), language.counts(fresh)
-    frame = classifier.encode(language.words[0]).frame.size > 0
+    frame = framed(classifier)
     found = {}
     for name, fit in sampled_fits(settings.sgd, frame=frame).items():
         model = fit(language.counts(rows), answers, seed).normalised(0.0)

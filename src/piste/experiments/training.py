@@ -1,4 +1,4 @@
-"""Small classifiers of the real architectures, trained here and kept in the cache."""
+"""Classifiers trained here, and kept in the cache."""
 
 from __future__ import annotations
 
@@ -13,39 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from torch import Tensor
 from transformers import (
     AutoModelForSequenceClassification,
     AutoTokenizer,
-    BertConfig,
-    BertForSequenceClassification,
-    DistilBertConfig,
-    DistilBertForSequenceClassification,
-    GPT2Config,
-    GPT2ForSequenceClassification,
-    PreTrainedTokenizerFast,
     get_linear_schedule_with_warmup,
 )
 
-from piste.errors import choices
+from piste.experiments.building import Size
 from piste.models.huggingface import HuggingFaceClassifier
 from piste.models.loading import load
 from piste.models.tokens import quiet
-
-LABELS = {0: "negative", 1: "positive"}
-SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
-ARCHITECTURES = ("bert", "distilbert", "gpt2")
-
-
-@dataclass(frozen=True)
-class Size:
-    """How large a model is built."""
-
-    layers: int = 2
-    width: int = 128
-    heads: int = 4
-    longest: int = 512
 
 
 @dataclass(frozen=True)
@@ -57,68 +35,6 @@ class Recipe:
     batch: int = 16
     longest: int = 128  # tokens of a training text
     seed: int = 0
-
-
-def word_tokenizer(words: Sequence[str], *, frame: bool = True) -> PreTrainedTokenizerFast:
-    """A tokenizer whose tokens are whole words, with [CLS] and [SEP] around a text or without."""
-    known = {word: number for number, word in enumerate((*SPECIAL, *words))}
-    tokenizer = Tokenizer(models.WordLevel(known, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    if frame:
-        tokenizer.post_processor = processors.TemplateProcessing(
-            single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-        )
-    return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        pad_token="[PAD]",
-        unk_token="[UNK]",
-        cls_token="[CLS]",
-        sep_token="[SEP]",
-        model_max_length=512,
-    )
-
-
-def build(architecture: str, size: Size, vocabulary: int) -> Any:
-    """A fresh two-class model of the real `transformers` class."""
-    names: dict[str, Any] = {"id2label": LABELS, "num_labels": 2, "pad_token_id": 0}
-    if architecture == "bert":
-        return BertForSequenceClassification(
-            BertConfig(
-                vocab_size=vocabulary,
-                hidden_size=size.width,
-                num_hidden_layers=size.layers,
-                num_attention_heads=size.heads,
-                intermediate_size=4 * size.width,
-                max_position_embeddings=size.longest,
-                **names,
-            )
-        )
-    if architecture == "distilbert":
-        return DistilBertForSequenceClassification(
-            DistilBertConfig(
-                vocab_size=vocabulary,
-                dim=size.width,
-                n_layers=size.layers,
-                n_heads=size.heads,
-                hidden_dim=4 * size.width,
-                max_position_embeddings=size.longest,
-                **names,
-            )
-        )
-    if architecture == "gpt2":
-        return GPT2ForSequenceClassification(
-            GPT2Config(
-                vocab_size=vocabulary,
-                n_embd=size.width,
-                n_layer=size.layers,
-                n_head=size.heads,
-                n_positions=size.longest,
-                bos_token_id=1,
-                eos_token_id=1,
-                **names,
-            )
-        )
-    raise choices("architecture", architecture, ARCHITECTURES)
 
 
 def train(
@@ -179,22 +95,26 @@ def cached(
     folder = cache / f"{key['name']}-{hashlib.sha256(told.encode()).hexdigest()[:12]}"
     if not folder.exists():
         model, tokenizer, facts = make()
-        cache.mkdir(parents=True, exist_ok=True)
-        fresh = Path(tempfile.mkdtemp(dir=cache))
-        with quiet():
-            model.save_pretrained(fresh)
-            tokenizer.save_pretrained(fresh)
-        (fresh / "facts.json").write_text(json.dumps({"key": key, **facts}, default=str))
-        try:
-            os.replace(fresh, folder)
-        except OSError:  # somebody else has made it meanwhile
-            shutil.rmtree(fresh)
+        _keep(folder, model, tokenizer, {"key": key, **facts})
     facts = json.loads((folder / "facts.json").read_text())
     with quiet():
         model = read(folder)
         tokenizer = AutoTokenizer.from_pretrained(folder)
     classifier = load(model, tokenizer, backend="torch")
     return classifier, facts  # type: ignore[return-value]  # the backend was named
+
+
+def _keep(folder: Path, model: Any, tokenizer: Any, facts: dict[str, Any]) -> None:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    fresh = Path(tempfile.mkdtemp(dir=folder.parent))
+    with quiet():
+        model.save_pretrained(fresh)
+        tokenizer.save_pretrained(fresh)
+    (fresh / "facts.json").write_text(json.dumps(facts, default=str))
+    try:
+        os.replace(fresh, folder)
+    except OSError:  # somebody else has made it meanwhile
+        shutil.rmtree(fresh)
 
 
 def key_of(name: str, size: Size, recipe: Recipe, **more: Any) -> dict[str, Any]:

@@ -21,14 +21,12 @@ from torch import Tensor
 
 from piste.explanation import FloatArray
 from piste.ragged import IntArray
-from piste.theory.closed_forms import Reading
-from piste.theory.deeper import Deeper, Depth, deeper, read_deeper, trained_deeper
-from piste.theory.lime_sampling import Removal
+from piste.theory.deeper import TOY_SHAPE, Deeper, Depth, deeper, read_deeper, trained_deeper
+from piste.theory.lime_by_subsets import Removal
 from piste.theory.report import Table
-from piste.theory.single_layer import CLS, UNK, Shape, SingleLayer
-from piste.theory.toy import FIRST, WORDS, distinct_words, toy_rows
+from piste.theory.single_layer import CLS, UNK, SingleLayer
+from piste.theory.toy import FIRST, VOCABULARY, WORDS, distinct_words, toy_rows
 
-SHAPE = Shape(width=16, key_width=8, value_width=8, heads=4, window=24)
 TEXT_WORDS = 20
 # The weight of [UNK] relative to the typical word's, and what the words' scores are times.
 SETTINGS = {
@@ -89,20 +87,9 @@ def _text_agreement(model: Deeper, ids: IntArray) -> tuple[float, ...]:
     )
 
 
-def removal_formula(reading: Reading) -> FloatArray:
-    """The change above, mean over heads, of words that stand at one place each [words]."""
-    g, h = reading.per_word(reading.weight), reading.per_word(reading.removed_weight)
-    a = reading.per_word(reading.weight * reading.effect)
-    b = reading.per_word(reading.removed_weight * reading.removed_effect)
-    total = reading.weight.sum(axis=1, keepdims=True)
-    answer = (reading.weight * reading.effect).sum(axis=1, keepdims=True) / total
-    change = (a - g * answer - b + h * answer) / (total - g + h)
-    return np.asarray(change.mean(axis=0))
-
-
 def planted_model(kind: str, pull: float, sharpness: float, seed: int) -> Deeper:
     """A single layer without positions, with planted effects; that of [UNK] is 0."""
-    model = deeper(FIRST + len(WORDS), SHAPE, Depth(), seed)
+    model = deeper(VOCABULARY, TOY_SHAPE, Depth(), seed)
     noise = np.random.default_rng(seed).normal(size=len(WORDS))
     effects = torch.from_numpy(np.append(0.0, EFFECTS[kind](noise)))
     with torch.no_grad():
@@ -126,8 +113,8 @@ def attention_and_depth(models: int = 3) -> Table:
     rows = []
     for blocks in (0, 1, 2, 4):
         depth = Depth(blocks, skip=True, relu=True, norm=True)
-        start = [deeper(FIRST + len(WORDS), SHAPE, depth, seed) for seed in range(models)]
-        end = [trained_deeper(SHAPE, depth, seed) for seed in range(models)]
+        start = [deeper(VOCABULARY, TOY_SHAPE, depth, seed) for seed in range(models)]
+        end = [trained_deeper(TOY_SHAPE, depth, seed) for seed in range(models)]
         rows.append((str(blocks + 1), *_cells(start), *_cells(end), _right(end)))
     names = ("with size", "with effect", "spread of attention", "of the rest")
     columns = [f"{name}, {state}" for state in ("random", "trained") for name in names]
@@ -147,7 +134,7 @@ def _cells(models: list[Deeper]) -> list[str]:
 
 def _right(models: list[Deeper]) -> str:
     """How many labels of fresh toy texts the models get right."""
-    ids, truth = toy_rows(np.random.default_rng(1000), 1000, SHAPE.window)
+    ids, truth = toy_rows(np.random.default_rng(1000), 1000, TOY_SHAPE.window)
     with torch.inference_mode():
         right = [float(((model(ids) > 0) == truth.bool()).double().mean()) for model in models]
     return f"{np.mean(right):.2f}"
@@ -158,15 +145,15 @@ def _plant(reader: SingleLayer, effects: Tensor, log_pull: float, sharpness: flo
 
     The words' scores are multiplied, and [UNK] gets their mean plus `log_pull`; [CLS] stays.
     """
-    tokens = torch.tensor([UNK, *range(FIRST, FIRST + len(WORDS))])
+    tokens = torch.tensor([UNK, *range(FIRST, VOCABULARY)])
     table = reader.embedding.weight[tokens]  # [1 + words, width]
     first = reader.embedding.weight[CLS]
     query = torch.einsum("kae,e->ka", reader.query, first)
-    scores = torch.einsum("kae,ka->ke", reader.key, query) / math.sqrt(SHAPE.key_width)
+    scores = torch.einsum("kae,ka->ke", reader.key, query) / math.sqrt(TOY_SHAPE.key_width)
     wanted = sharpness * table @ scores.T  # [1 + words, heads]
     wanted[0] = wanted[1:].mean(dim=0) + log_pull
     directions = torch.cat([reader.readout, scores])  # [2 heads, width]
-    target = torch.cat([effects[:, None].expand(-1, SHAPE.heads), wanted], dim=1)
+    target = torch.cat([effects[:, None].expand(-1, TOY_SHAPE.heads), wanted], dim=1)
     moved = table + (target - table @ directions.T) @ torch.linalg.pinv(directions).T
     reader.embedding.weight[tokens] = moved
 

@@ -4,7 +4,6 @@ Each check reaches the closed forms through their module, so that a test can bre
 check turn red.
 """
 
-import copy
 import math
 
 import numpy as np
@@ -14,16 +13,15 @@ from piste.explain import explain
 from piste.explanation import FloatArray
 from piste.methods import lime
 from piste.ragged import IntArray
-from piste.theory import closed_forms, lime_sampling, seven, subwords
-from piste.theory.deeper import Depth, trained_deeper
+from piste.theory import closed_forms, lime_by_subsets, seven, subwords
+from piste.theory.deeper import TOY_SHAPE, Depth, trained_deeper
 from piste.theory.report import ATTENTION_PAPER, OURS, Finding
-from piste.theory.single_layer import PAPER, Shape, SingleLayer, seeded
+from piste.theory.single_layer import PAPER, Shape, SingleLayer, negated, seeded
 from piste.theory.single_layer_classifier import SingleLayerClassifier
-from piste.theory.toy import FIRST, WORDS, distinct_words
+from piste.theory.toy import FIRST, VOCABULARY, WORDS, distinct_words
 from piste.theory.words import SPECIAL, Words
 
 SMALL = Shape(width=32, key_width=16, value_width=16, heads=6, window=16)
-TRAINED = Shape(width=16, key_width=8, value_width=8, heads=4, window=24)
 MODELS = 5  # trained ones
 SAMPLES = (500, 5_000, 20_000)
 
@@ -32,7 +30,7 @@ def gradient_is_autograd() -> Finding:
     everywhere, at_cls = 0.0, 0.0
     for shape, seed in ((SMALL, 0), (SMALL, 1), (PAPER, 2)):
         module, ids = _random(shape, seed), _text(12, seed)
-        found, truth = closed_forms.gradient(module, ids), _autograd(module, ids)
+        found, truth = closed_forms.gradient(module, ids), closed_forms.autograd(module, ids)
         everywhere = max(everywhere, _relative(found, truth))
         at_cls = max(at_cls, _relative(found[0], truth[0]))
     return Finding(
@@ -46,11 +44,9 @@ def gradient_is_autograd() -> Finding:
 
 def attention_is_blind() -> Finding:
     module, ids = _random(SMALL, 0), _text(10, 0)
-    mirrored = copy.deepcopy(module)
-    with torch.no_grad():
-        mirrored.last.neg_()
-    least = min(float(closed_forms.alpha_avg(m, ids).min()) for m in (module, mirrored))
-    one, other = seven.seven(module, ids), seven.seven(mirrored, ids)
+    turned_round = negated(module)
+    least = min(float(closed_forms.alpha_avg(m, ids).min()) for m in (module, turned_round))
+    one, other = seven.seven(module, ids), seven.seven(turned_round, ids)
     still = max(float(np.abs(one[name] - other[name]).max()) for name in ("alpha-avg", "alpha-max"))
     turned = all(np.allclose(one[name], -other[name]) for name in ("G-avg", "GxI", "LIME"))
     return Finding(
@@ -64,10 +60,10 @@ def attention_is_blind() -> Finding:
 
 def lime_limit_is_exact() -> Finding:
     error = 0.0
-    for bandwidth in (math.inf, lime_sampling.LIME_BANDWIDTH):
-        game = lime_sampling.Removal(_random(SMALL, 0), _text(10, 0))
-        means = lime_sampling.kept_means(game, len(game))
-        exact = lime_sampling.exact_lime(game, len(game), bandwidth)
+    for bandwidth in (math.inf, lime_by_subsets.LIME_BANDWIDTH):
+        game = lime_by_subsets.Removal(_random(SMALL, 0), _text(10, 0))
+        means = lime_by_subsets.kept_means(game, len(game))
+        exact = lime_by_subsets.exact_lime(game, len(game), bandwidth)
         error = max(error, _relative(closed_forms.lime_limit(means, bandwidth), exact))
     return Finding(
         ATTENTION_PAPER,
@@ -80,9 +76,9 @@ def lime_limit_is_exact() -> Finding:
 def paper_form_keeps_the_order() -> Finding:
     sizes, slopes, straight = (4, 8, 14), [], 1.0
     for words in sizes:
-        game = lime_sampling.Removal(_random(SMALL, 0), _text(words, 0))
-        paper = closed_forms.lime_large_text(lime_sampling.kept_means(game, words))
-        exact = lime_sampling.exact_lime(game, words)
+        game = lime_by_subsets.Removal(_random(SMALL, 0), _text(words, 0))
+        paper = closed_forms.lime_large_text(lime_by_subsets.kept_means(game, words))
+        exact = lime_by_subsets.exact_lime(game, words)
         slopes.append(float(np.polyfit(paper, exact, 1)[0]))
         straight = min(straight, float(np.corrcoef(paper, exact)[0, 1]))
     wanted = [(words - 1) / (words + 1) for words in sizes]
@@ -103,8 +99,8 @@ def integral_is_lime() -> Finding:
         module, ids = _random(SMALL, seed), _text(12, seed)
         with torch.no_grad():
             module.key.mul_(factor)
-        game = lime_sampling.Removal(module, ids)
-        exact = lime_sampling.exact_lime(game, len(game))
+        game = lime_by_subsets.Removal(module, ids)
+        exact = lime_by_subsets.exact_lime(game, len(game))
         found = closed_forms.lime_integral(closed_forms.read_text(module, ids))
         error = max(error, _relative(found, exact))
     return Finding(
@@ -138,8 +134,8 @@ def sampling_converges() -> Finding:
 
 
 def three_halves_after_training() -> Finding:
-    trained = [(trained_deeper(TRAINED, Depth(), seed).reader, seed) for seed in range(MODELS)]
-    fresh = [(_random(TRAINED, seed), seed) for seed in range(MODELS)]
+    trained = [(trained_deeper(TOY_SHAPE, Depth(), seed).reader, seed) for seed in range(MODELS)]
+    fresh = [(_random(TOY_SHAPE, seed), seed) for seed in range(MODELS)]
     (straight, slope), (_, slope_before) = _rule_fit(trained), _rule_fit(fresh)
     return Finding(
         ATTENTION_PAPER,
@@ -151,7 +147,7 @@ def three_halves_after_training() -> Finding:
 
 
 def explanations_disagree() -> Finding:
-    scores = seven.seven(trained_deeper(TRAINED, Depth(), 0).reader, _text(20, 0))
+    scores = seven.seven(trained_deeper(TOY_SHAPE, Depth(), 0).reader, _text(20, 0))
     pairs = seven.rank_correlations(scores)
     with_lime = pairs["alpha-avg", "LIME"]
     return Finding(
@@ -196,17 +192,11 @@ CHECKS = (
 
 def _random(shape: Shape, seed: int) -> SingleLayer:
     with seeded(seed):
-        return SingleLayer(FIRST + len(WORDS), shape).double().eval()
+        return SingleLayer(VOCABULARY, shape).double().eval()
 
 
 def _text(words: int, seed: int) -> IntArray:
     return distinct_words(np.random.default_rng(seed), words)
-
-
-def _autograd(module: SingleLayer, ids: IntArray) -> FloatArray:
-    embedded = torch.from_numpy(closed_forms.embed(module, ids))[None].requires_grad_()
-    (slope,) = torch.autograd.grad(module.read(embedded).sum(), embedded)
-    return np.asarray(slope[0].numpy(), dtype=np.float64)
 
 
 def _rule_fit(models: list[tuple[SingleLayer, int]]) -> tuple[float, float]:

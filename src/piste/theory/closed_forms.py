@@ -15,7 +15,7 @@ from torch import Tensor
 from piste.errors import InputError
 from piste.explanation import FloatArray
 from piste.ragged import IntArray
-from piste.theory.lime_sampling import Removal, size_weights
+from piste.theory.lime_by_subsets import Removal, size_weights
 from piste.theory.single_layer import UNK, SingleLayer
 
 Means = tuple[FloatArray, float]  # of `kept_means`
@@ -44,6 +44,13 @@ def gradient(module: SingleLayer, ids: IntArray) -> FloatArray:
     heads += np.einsum("kt,ka,kae->kte", pull, q, w_k)
     heads[:, 0] += np.einsum("kt,kta,kae->ke", pull, k, w_q)
     return np.asarray(heads.mean(axis=0))
+
+
+def autograd(module: SingleLayer, ids: IntArray) -> FloatArray:
+    """The same by torch, in the module's own precision [window, width]."""
+    embedded = torch.from_numpy(embed(module, ids))[None].to(module.last.dtype).requires_grad_()
+    (slope,) = torch.autograd.grad(module.read(embedded).sum(), embedded)
+    return _array(slope[0])
 
 
 def attention(module: SingleLayer, ids: IntArray) -> FloatArray:

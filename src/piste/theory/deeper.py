@@ -15,8 +15,10 @@ from torch import Tensor, nn
 from piste.ragged import IntArray
 from piste.theory.closed_forms import Reading, read_states, removed
 from piste.theory.single_layer import Shape, SingleLayer, seeded
-from piste.theory.toy import FIRST, WORDS, toy_rows
+from piste.theory.toy import VOCABULARY, toy_rows
 from piste.theory.training import fit
+
+TOY_SHAPE = Shape(width=16, key_width=8, value_width=8, heads=4, window=24)  # of toy reviews
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,7 @@ def deeper(vocabulary: int, shape: Shape, depth: Depth, seed: int) -> Deeper:
 @functools.cache  # several questions are put to the same models
 def trained_deeper(shape: Shape, depth: Depth, seed: int, texts: int = 3000) -> Deeper:
     """A model trained on `toy` reviews, in float64; token `toy.FIRST` + i is the i-th toy word."""
-    model = deeper(FIRST + len(WORDS), shape, depth, seed)
+    model = deeper(VOCABULARY, shape, depth, seed)
     ids, truth = toy_rows(np.random.default_rng(seed), texts, shape.window)
     with seeded(seed):
         fit(model, ids, truth, epochs=4, rate=5e-3, batch=64)

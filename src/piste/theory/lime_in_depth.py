@@ -11,13 +11,11 @@ import numpy as np
 
 from piste.explanation import FloatArray
 from piste.theory.closed_forms import lime_integral, three_halves
-from piste.theory.deeper import Deeper, Depth, deeper, read_deeper, trained_deeper
-from piste.theory.lime_sampling import Removal, exact_lime
+from piste.theory.deeper import TOY_SHAPE, Deeper, Depth, deeper, read_deeper, trained_deeper
+from piste.theory.lime_by_subsets import Removal, exact_lime
 from piste.theory.report import Table
-from piste.theory.single_layer import Shape
-from piste.theory.toy import FIRST, WORDS, distinct_words
+from piste.theory.toy import VOCABULARY, distinct_words
 
-SHAPE = Shape(width=16, key_width=8, value_width=8, heads=4, window=24)
 TEXT_WORDS = 10
 DEPTHS = {
     "the paper's model": Depth(),
@@ -32,11 +30,11 @@ Maker = Callable[[Depth, int], Deeper]
 
 
 def random_model(depth: Depth, seed: int) -> Deeper:
-    return deeper(FIRST + len(WORDS), SHAPE, depth, seed)
+    return deeper(VOCABULARY, TOY_SHAPE, depth, seed)
 
 
 def trained_model(depth: Depth, seed: int) -> Deeper:
-    return trained_deeper(SHAPE, depth, seed)
+    return trained_deeper(TOY_SHAPE, depth, seed)
 
 
 def correlations(make: Maker, depth: Depth, models: int, texts: int = 3) -> FloatArray:

@@ -60,14 +60,6 @@ def run_spread(answer: Answer, tokens: Sequence[int], longest: int = 8) -> float
     return float(np.abs(runs - runs[:1]).max())
 
 
-def pair_spread(answer: Answer, tokens: Sequence[int]) -> float:
-    """How far (tau, rho) is from (tau, tau), at most: the model does read its second token."""
-    pairs = list(product(tokens, repeat=2))
-    mixed = _ask(answer, pairs)
-    same = _ask(answer, [(first, first) for first, _ in pairs])
-    return float(np.abs(mixed - same).max())
-
-
 def forced_weights(answer: Answer, tokens: Sequence[int], longest: int = 8) -> FloatArray:
     """What the n-th tau adds to a run [longest - 1, tokens].
 

@@ -10,6 +10,9 @@ from piste.ragged import IntArray
 from piste.theory import closed_forms
 from piste.theory.single_layer import SingleLayer
 
+NAMES = ("alpha-avg", "alpha-max", "G-avg", "G-l1", "G-l2", "GxI", "LIME")
+SIGNED = ("G-avg", "GxI", "LIME")  # the others have no side
+
 
 def seven(module: SingleLayer, ids: IntArray) -> dict[str, FloatArray]:
     """Scores of each word, in the order of `Removal.words`; all in closed form.

@@ -11,6 +11,7 @@ row a head.
 """
 
 import contextlib
+import copy
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -95,6 +96,14 @@ class SingleLayer(nn.Module):
     def readout(self) -> Tensor:
         """W_l W_v [heads, width]."""
         return torch.einsum("ko,koe->ke", self.last, self.value)
+
+
+def negated(module: SingleLayer) -> SingleLayer:
+    """The model whose last layer, and with it every answer, has the other sign."""
+    other = copy.deepcopy(module)
+    with torch.no_grad():
+        other.last.neg_()
+    return other
 
 
 @contextlib.contextmanager

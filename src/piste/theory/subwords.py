@@ -20,7 +20,7 @@ from piste.models.query import Query
 from piste.models.target import margins
 from piste.ragged import IntArray, Ragged
 from piste.text.players import Players, split
-from piste.theory.lime_sampling import (
+from piste.theory.lime_by_subsets import (
     LIME_BANDWIDTH,
     BoolArray,
     Game,

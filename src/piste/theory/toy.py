@@ -8,10 +8,12 @@ from piste.explanation import FloatArray
 from piste.ragged import IntArray
 from piste.theory.single_layer import CLS, UNK
 
-# Log-odds of a word towards "positive"; the first two lines are the paper's (its Table 3).
-WEIGHTS = {
+# Log-odds of a word towards "positive".
+PAPER_WEIGHTS = {  # its Table 3
     "the": 0.0, "we": 0.0, "movie": 0.0, "watch": 0.0,
     "good": 0.6, "best": 1.0, "perfect": 1.5, "ok": -0.6, "bad": -1.0, "worst": -1.5,
+}  # fmt: skip
+WEIGHTS = PAPER_WEIGHTS | {
     "a": 0.0, "of": 0.0, "and": 0.0, "film": 0.0, "plot": 0.0, "actor": 0.0, "scene": 0.0,
     "story": 0.0, "was": 0.0, "it": 0.0, "music": 0.0, "camera": 0.0, "ending": 0.0, "hour": 0.0,
     "fine": 0.5, "great": 1.2, "superb": 1.8, "warm": 0.8, "weak": -0.8, "dull": -1.2,
@@ -19,6 +21,7 @@ WEIGHTS = {
 }  # fmt: skip
 WORDS = tuple(WEIGHTS)
 FIRST = 2  # the number of the first word, behind [UNK] and [CLS]
+VOCABULARY = FIRST + len(WORDS)
 
 
 def toy_reviews(

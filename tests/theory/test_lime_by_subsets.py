@@ -1,4 +1,4 @@
-"""The sampler's distribution, the regression, and the sum over every subset."""
+"""The regression, and the sum over every subset."""
 
 import math
 from itertools import combinations
@@ -6,14 +6,13 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from piste.theory.lime_sampling import (
+from piste.methods.lime import lime_samples
+from piste.theory.lime_by_subsets import (
     MOST_WORDS,
     Removal,
-    draw,
     every_subset,
     exact_lime,
     kept_means,
-    lime,
     subset_odds,
     weighted_fit,
     weights,
@@ -26,20 +25,12 @@ def additive(coefficients: np.ndarray):
     return lambda kept: 0.7 + kept @ coefficients
 
 
-def test_the_number_of_removed_words_is_uniform_and_so_are_the_words():
-    kept = draw(np.random.default_rng(0), 20_000, 5)
-    sizes = np.bincount(5 - kept.sum(axis=1), minlength=6) / len(kept)
-    assert sizes[0] == 0
-    assert sizes[1:] == pytest.approx(0.2, abs=0.015)
-    assert kept.mean(axis=0) == pytest.approx(0.4, abs=0.015)  # (d - 1) / 2 d
-
-
 def test_every_subset_has_the_sampler_s_probability():
     kept = every_subset(4)
     assert len(kept) == 15
     odds = subset_odds(kept)
     assert odds.sum() == pytest.approx(1.0)
-    drawn = draw(np.random.default_rng(0), 40_000, 4)
+    drawn = lime_samples(np.random.default_rng(0), 4, 40_001)[1:]  # the first keeps all
     numbers = np.bincount(drawn @ (1 << np.arange(4)), minlength=16)[:15] / len(drawn)
     assert numbers == pytest.approx(odds, abs=0.01)
     with pytest.raises(ValueError, match="too many subsets"):
@@ -55,24 +46,18 @@ def test_weights_are_those_of_the_cosine_distance():
     assert weights(kept, math.inf) == pytest.approx(1.0)
 
 
-def test_the_fit_is_ridge_regression_with_a_free_intercept():
+def test_the_fit_is_weighted_least_squares_with_a_free_intercept():
     rng = np.random.default_rng(0)
     kept, answers, weight = rng.random((60, 3)) < 0.5, rng.normal(size=60), rng.random(60)
     design = np.column_stack([np.ones(60), kept])
-    penalty = np.diag([0.0, 2.0, 2.0, 2.0])
-    expected = np.linalg.solve(
-        design.T @ (design * weight[:, None]) + penalty, design.T @ (weight * answers)
-    )
-    assert weighted_fit(kept, answers, weight, ridge=2.0) == pytest.approx(expected[1:])
+    expected = np.linalg.solve(design.T @ (design * weight[:, None]), design.T @ (weight * answers))
+    assert weighted_fit(kept, answers, weight) == pytest.approx(expected[1:])
 
 
 @pytest.mark.parametrize("bandwidth", [math.inf, 0.25])
 def test_an_additive_game_gives_its_weights(bandwidth):
     coefficients = np.array([1.0, -2.0, 0.5, 3.0])
-    game = additive(coefficients)
-    assert exact_lime(game, 4, bandwidth) == pytest.approx(coefficients)
-    sampled = lime(game, 4, 50, np.random.default_rng(0), bandwidth=bandwidth)
-    assert sampled == pytest.approx(coefficients)
+    assert exact_lime(additive(coefficients), 4, bandwidth) == pytest.approx(coefficients)
 
 
 def test_kept_means_by_hand():

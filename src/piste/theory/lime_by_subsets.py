@@ -1,4 +1,4 @@
-"""LIME for text as arXiv 2402.03485 defines it: by sampling, and summed over every subset.
+"""LIME for text as arXiv 2402.03485 defines it, for endless samples: summed over every subset.
 
 The number of removed words is uniform on 1 ... d, the words uniform given the number; a removed
 word is replaced by [UNK] at each of its places. The answers are fitted by weighted least squares
@@ -55,31 +55,10 @@ class Removal:
         return np.asarray(torch.cat(answers).numpy(), dtype=np.float64)
 
 
-def lime(
-    game: Game,
-    words: int,
-    samples: int,
-    rng: np.random.Generator,
-    *,
-    bandwidth: float = math.inf,
-    ridge: float = 0.0,
-) -> FloatArray:
-    """Coefficients [words] from random removals."""
-    kept = draw(rng, samples, words)
-    return weighted_fit(kept, game(kept), weights(kept, bandwidth), ridge)
-
-
 def exact_lime(game: Game, words: int, bandwidth: float = math.inf) -> FloatArray:
-    """What `lime` tends to as samples grow [words]: every subset, with its probability."""
+    """What LIME tends to as samples grow [words]: every subset, with its probability."""
     kept = every_subset(words)
     return weighted_fit(kept, game(kept), subset_odds(kept) * weights(kept, bandwidth))
-
-
-def draw(rng: np.random.Generator, rows: int, words: int) -> BoolArray:
-    """Which words are kept [rows, words]."""
-    removed = rng.integers(1, words + 1, size=rows)
-    places = rng.random((rows, words)).argsort(axis=1).argsort(axis=1)
-    return np.asarray(places >= removed[:, None])
 
 
 def every_subset(words: int) -> BoolArray:
@@ -107,13 +86,11 @@ def size_weights(share: FloatArray, bandwidth: float) -> FloatArray:
     return np.asarray(np.exp(-((1 - np.sqrt(share)) ** 2) / (2 * bandwidth**2)))
 
 
-def weighted_fit(
-    kept: BoolArray, answers: FloatArray, weight: FloatArray, ridge: float = 0.0
-) -> FloatArray:
-    """Coefficients [words] of weighted ridge regression with a free intercept."""
+def weighted_fit(kept: BoolArray, answers: FloatArray, weight: FloatArray) -> FloatArray:
+    """Coefficients [words] of weighted least squares with a free intercept."""
     share = weight / weight.sum()
     centred = kept - share @ kept
-    scatter = (centred * weight[:, None]).T @ centred + ridge * np.eye(kept.shape[1])
+    scatter = (centred * weight[:, None]).T @ centred
     return np.linalg.solve(scatter, (centred * weight[:, None]).T @ (answers - share @ answers))
 
 
