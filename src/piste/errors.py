@@ -69,3 +69,8 @@ def whole_number(name: str, given: object, least: int) -> int:
     if number is None or number() < least:
         raise SettingError(f"{name} is {given!r}.", f"Give a whole number from {least}.")
     return int(number())
+
+
+def percent(share: float, digits: int = 0) -> str:
+    """A share as a percentage, with the space that typographers want."""
+    return f"{100 * share:.{digits}f} %"

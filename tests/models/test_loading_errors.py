@@ -112,7 +112,7 @@ def test_a_pickle_that_holds_code_is_refused_and_not_run(kind, folder: Path, tmp
     (folder / "model.safetensors").unlink()
     content = {"classifier.bias": Payload(mark)}
     torch.save(content, path) if kind == "torch" else path.write_bytes(pickle.dumps(content))
-    with pytest.raises(ModelError, match="could run code"):
+    with pytest.raises(ModelError, match=r"could run code|torch before 2\.6"):
         load(folder)
     assert not mark.exists()
     pickle.loads(pickle.dumps(content))  # the payload does work
@@ -123,6 +123,10 @@ def test_a_pickle_of_nothing_but_weights_is_read(folder: Path) -> None:
     weights = load(folder).model.state_dict()
     (folder / "model.safetensors").unlink()
     torch.save(weights, folder / "pytorch_model.bin")
+    if not hasattr(torch.serialization, "get_unsafe_globals_in_checkpoint"):  # before 2.6
+        with pytest.raises(ModelError, match=r"torch before 2\.6 cannot read a pickle safely"):
+            load(folder)
+        return
     assert load(folder).labels == ("negative", "positive")
 
 

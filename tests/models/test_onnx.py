@@ -1,5 +1,6 @@
 """Folders with an ONNX graph in place of weights, exported here from a tiny BERT."""
 
+import inspect
 import shutil
 import sys
 import warnings
@@ -33,11 +34,12 @@ def export(path, module, inputs=INPUTS, output="logits"):
     pytest.importorskip("onnx")
     ids = torch.ones((2, 5), dtype=torch.int64)
     axes = {name: {0: "batch", 1: "tokens"} for name in inputs}
+    knows = "dynamo" in inspect.signature(torch.onnx.export).parameters
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # tracing warns of every branch
         torch.onnx.export(
             module, (ids,) * len(inputs), str(path), input_names=list(inputs),
-            output_names=[output], dynamic_axes=axes, dynamo=False,
+            output_names=[output], dynamic_axes=axes, **({"dynamo": False} if knows else {}),
         )  # fmt: skip
 
 

@@ -2,8 +2,6 @@
 
 import io
 import json
-import os
-import signal
 import subprocess
 import sys
 import time
@@ -141,7 +139,7 @@ def test_killed_and_started_again_gives_the_same_table(data, tmp_path):
     deadline = time.monotonic() + 60
     while not (killed / "rows.jsonl").exists() and time.monotonic() < deadline:
         time.sleep(0.02)
-    os.kill(process.pid, signal.SIGKILL)
+    process.kill()
     process.wait()
     assert not (killed / "table.md").exists()
     subprocess.run([*command, killed], check=True, capture_output=True)

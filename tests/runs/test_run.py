@@ -3,7 +3,6 @@
 import json
 import os
 import random
-import signal
 import subprocess
 import sys
 import time
@@ -143,7 +142,7 @@ def test_killed_at_random_moments_it_ends_the_same(tmp_path, kind, times):
         try:
             running.wait(timeout=chance.uniform(0.3, 1.0) * takes)
         except subprocess.TimeoutExpired:
-            running.send_signal(signal.SIGKILL)
+            running.kill()
             running.wait()
     subprocess.run([*command, str(tmp_path / "killed"), kind], check=True, env=environment)
     assert tables(tmp_path / "killed") == tables(tmp_path / "whole")

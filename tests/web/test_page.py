@@ -2,7 +2,6 @@
 
 import os
 import re
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -285,7 +284,7 @@ def test_a_server_that_dies_mid_stream_is_told_in_words(tab: Opened) -> None:
         tab.page.locator("#given").fill("good bad fine poor " * 8)
         tab.page.locator("#explain").click()
         expect(tab.page.locator("#stage")).to_contain_text("sequences asked")
-        slow.process.send_signal(signal.SIGKILL)
+        slow.process.kill()
         expect(tab.page.locator("#problem")).to_contain_text(
             "The connection to the server was lost"
         )

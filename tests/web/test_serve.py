@@ -10,6 +10,7 @@ import threading
 import httpx
 import pytest
 
+from tests.systems import posix_only
 from tests.web.servers import TEXT, running, soon
 
 
@@ -20,6 +21,7 @@ def run(*arguments: str, **environment: str) -> "subprocess.CompletedProcess[str
     )
 
 
+@posix_only
 def test_it_serves_and_stops_cleanly():
     with running("serve", "--port", "0") as server:
         told = httpx.post(f"{server.url}api/explain", json={"text": TEXT}, timeout=60)
@@ -29,6 +31,7 @@ def test_it_serves_and_stops_cleanly():
     assert (code, said.splitlines()) == (0, ["Stopped."])
 
 
+@posix_only
 def test_ctrl_c_ends_running_explanations_without_a_traceback():
     with running("serve", "--port", "0", module="tests.web.slow_server") as server:
         answers: list[str] = []
@@ -48,6 +51,7 @@ def test_ctrl_c_ends_running_explanations_without_a_traceback():
     assert "The server is stopping." in "".join(answers)
 
 
+@posix_only
 def test_terminated_it_ends_too():
     with running("serve", "--port", "0", module="tests.web.slow_server") as server:
         code, said = server.stop(signal.SIGTERM)

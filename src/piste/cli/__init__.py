@@ -1,6 +1,7 @@
 """The command line. One file a command; everything heavy is imported when a command runs."""
 
 import io
+import logging
 import os
 import sys
 from typing import Annotated
@@ -9,6 +10,7 @@ import typer
 
 from piste.cli import (
     compare,
+    doctor,
     evaluate,
     explain,
     lexicon,
@@ -40,6 +42,7 @@ app.command("summary")(summary.summary)
 app.add_typer(lexicon.lexicon, name="lexicon")
 app.command("methods")(methods.methods)
 app.command("metrics")(metrics.metrics)
+app.command("doctor")(doctor.doctor)
 app.command("theory")(theory.theory)
 app.command("reproduce")(reproduce.reproduce)
 
@@ -60,8 +63,14 @@ def _options(
             "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
         ),
     ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Say on standard error what is being done.")
+    ] = False,
 ) -> None:
     """Why did the transformer classify this text as it did?"""
+    if verbose:
+        logging.basicConfig(format="%(asctime)s %(name)s: %(message)s", datefmt="%H:%M:%S")
+        logging.getLogger("piste").setLevel(logging.DEBUG)
 
 
 def main() -> None:

@@ -2,11 +2,16 @@
 
 import sys
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import typer
 
 from piste.errors import FileError, InputError, printable
+
+if TYPE_CHECKING:
+    from rich.status import Status
+
+    from piste.models.protocol import Classifier
 
 
 class Result(Protocol):
@@ -17,6 +22,22 @@ class Result(Protocol):
     def to_html(self, path: Path | None = None) -> str: ...
 
     def plot(self, path: Path | None = None) -> object: ...
+
+
+def loaded(model: str, device: str | None, trust_remote_code: bool = False) -> "Classifier":
+    """The model, with a word to those who wait for it."""
+    import piste
+
+    with waiting(f"Loading {model} ..."):
+        return piste.load(model, device=device, trust_remote_code=trust_remote_code)
+
+
+def waiting(why: str) -> "Status":
+    """A line on a terminal for as long as something takes."""
+    from rich.console import Console
+    from rich.markup import escape
+
+    return Console(stderr=True).status(escape(why))
 
 
 def read(text: str | None, file: Path | None, command: str) -> str:

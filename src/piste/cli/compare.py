@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from piste.cli import options
-from piste.cli.common import check_names, check_paths, listed, read, write
+from piste.cli.common import check_names, check_paths, listed, loaded, read, write
 
 
 def compare(
@@ -35,9 +35,6 @@ def compare(
     trust_remote_code: options.TrustRemoteCode = False,
 ) -> None:
     """Explain one decision by several methods: where they agree, what they cost, which to trust."""
-    from rich.console import Console
-    from rich.markup import escape
-
     import piste
     from piste.cli.progress import LateBar
     from piste.compare import SEVEN, named
@@ -48,10 +45,8 @@ def compare(
     chosen = SEVEN if methods is None else listed(methods)
     named(chosen)  # typos should not wait for the model to load
     check_names(unit, repeats, figure)
-    console = Console(stderr=True)
-    with console.status(escape(f"Loading {model} ...")):
-        classifier = piste.load(model, device=device, trust_remote_code=trust_remote_code)
-    with LateBar("Asking the model", console) as bar:
+    classifier = loaded(model, device, trust_remote_code)
+    with LateBar("Asking the model") as bar:
         found = piste.compare(
             wanted,
             classifier,

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from piste.cli import options
-from piste.cli.common import listed
+from piste.cli.common import listed, loaded
 
 
 def evaluate(
@@ -47,9 +47,6 @@ def evaluate(
     trust_remote_code: options.TrustRemoteCode = False,
 ) -> None:
     """Measure methods on a data set: which explanation is faithful? Exit code 1 if texts failed."""
-    from rich.console import Console
-    from rich.markup import escape
-
     import piste
     from piste.cli.progress import LateBar
     from piste.data import Columns
@@ -64,10 +61,8 @@ def evaluate(
         View.of(name)  # typos should not wait for the model to load
     for name in measured:
         find_metric(name)
-    console = Console(stderr=True)
-    with console.status(escape(f"Loading {model} ...")):
-        classifier = piste.load(model, device=device, trust_remote_code=trust_remote_code)
-    with LateBar("Texts", console) as bar:
+    classifier = loaded(model, device, trust_remote_code)
+    with LateBar("Texts") as bar:
         found = piste.evaluate(
             data,
             classifier,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from piste.cli import options
-from piste.cli.common import check_names, check_paths, listed, read, write
+from piste.cli.common import check_names, check_paths, listed, loaded, read, waiting, write
 from piste.errors import SettingError, choices
 
 if TYPE_CHECKING:
@@ -27,14 +27,12 @@ def explain(
     ] = None,
     unit: options.Unit = "word",
     repeats: options.Repeats = "shared",
-    method: Annotated[str, typer.Option(help="See `piste methods`.")] = "slalom",
+    method: options.Method = "slalom",
     focus: Annotated[
         str | None,
         typer.Option(help="With slalom: tokens, or text (predicts removals too; 4 times as dear)."),
     ] = None,
-    long: Annotated[
-        str, typer.Option(help="Longer than the model reads: truncate, or windows.")
-    ] = "truncate",
+    long: options.Long = "truncate",
     lexicon: Annotated[
         Path | None, typer.Option(help="Words fitted before, by `piste lexicon build`.")
     ] = None,
@@ -49,10 +47,7 @@ def explain(
             help="Most sequences to ask of the model; without it, some hundreds, by length."
         ),
     ] = None,
-    tolerance: Annotated[
-        float | None,
-        typer.Option(help="Ask until the strongest scores are known so well: 0.1 is a tenth."),
-    ] = None,
+    tolerance: options.Tolerance = None,
     json: options.Json = None,
     html: options.Html = None,
     figure: options.FigureFile = None,
@@ -78,9 +73,6 @@ def explain(
     api: Annotated[str, typer.Option(help="With --endpoint: chat or completions.")] = "chat",
 ) -> None:
     """Explain why the model classifies TEXT as it does."""
-    from rich.console import Console
-    from rich.markup import escape
-
     import piste
     from piste.cli.progress import LateBar
     from piste.render.terminal import show
@@ -91,11 +83,9 @@ def explain(
     chosen = _chosen(method, focus)
     check_names(unit, repeats, figure)
     check_long(long)
-    console = Console(stderr=True)
     asked = _question(endpoint, labels, prompt, model)
-    with console.status(escape(f"Loading {model} ...")):
-        classifier = _classifier(model, device, trust_remote_code, endpoint, api, asked)
-    with LateBar("Asking the model", console) as bar:
+    classifier = _classifier(model, device, trust_remote_code, endpoint, api, asked)
+    with LateBar("Asking the model") as bar:
         found = piste.explain(
             wanted,
             classifier,
@@ -128,13 +118,14 @@ def _classifier(
     import piste
 
     if asked is None:
-        return piste.load(model, device=device, trust_remote_code=trust_remote_code)
+        return loaded(model, device, trust_remote_code)
     if trust_remote_code:
         raise SettingError(
             "Code of a language model is never run.", "Leave --trust-remote-code out."
         )
     if endpoint is None:
-        return piste.from_llm(model, *asked, device=device)
+        with waiting(f"Loading {model} ..."):
+            return piste.from_llm(model, *asked, device=device)
     named = None if model == "demo" else model
     return piste.from_endpoint(endpoint, *asked, model=named, api=api)
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from piste.cli import options
+from piste.cli.common import loaded
 
 lexicon = typer.Typer(help="Fit words once for a whole corpus.", no_args_is_help=True)
 
@@ -27,20 +28,16 @@ def build(
     ] = False,
     seed: options.Seed = 0,
     device: options.Device = None,
+    trust_remote_code: options.TrustRemoteCode = False,
 ) -> None:
     """Fit one SLALOM over the words of a corpus; a build that was stopped goes on."""
-    from rich.console import Console
-    from rich.markup import escape
-
     import piste
     from piste.cli.progress import LateBar
     from piste.data import Columns, read_examples
 
-    console = Console(stderr=True)
-    with console.status(escape(f"Loading {model} ...")):
-        classifier = piste.load(model, device=device)
+    classifier = loaded(model, device, trust_remote_code)
     examples = read_examples(data, Columns(text_column), limit=limit, split=split)
-    with LateBar("Asking the model", console) as bar:
+    with LateBar("Asking the model") as bar:
         found = piste.build_lexicon(
             (example.text for example in examples if example.problem is None),
             classifier,

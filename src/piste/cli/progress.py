@@ -7,22 +7,26 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 PATIENCE = 1.0  # seconds before a bar is worth its lines
+EVERY = 30.0  # seconds between lines where there is no terminal: a log wants few
 
 
 class LateBar:
-    """Called with (done, planned); draws nothing before `PATIENCE` and nothing off a terminal."""
+    """Called with (done, planned): a bar after `PATIENCE`; off a terminal, a line at times."""
 
     def __init__(self, title: str, console: Console | None = None) -> None:
         self.console = console or Console(stderr=True)
         self.title = title
-        self.started = time.monotonic()
+        self.started = self.said = time.monotonic()
         self.bar: Progress | None = None
 
     def __enter__(self) -> "LateBar":
         return self
 
     def __call__(self, done: int, planned: int | None) -> None:
-        if not self.console.is_terminal or time.monotonic() - self.started < PATIENCE:
+        if not self.console.is_terminal:
+            self._say(done, planned)
+            return
+        if time.monotonic() - self.started < PATIENCE:
             return
         if self.bar is None:
             columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
@@ -32,6 +36,13 @@ class LateBar:
             self.bar.add_task(self.title)
             self.bar.start()
         self.bar.update(self.bar.task_ids[0], completed=done, total=planned)
+
+    def _say(self, done: int, planned: int | None) -> None:
+        if time.monotonic() - self.said < EVERY:
+            return
+        self.said = time.monotonic()
+        of = "" if planned is None else f" of {planned:,}"
+        self.console.print(f"{self.title}: {done:,}{of}", highlight=False)
 
     def __exit__(
         self,

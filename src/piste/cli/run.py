@@ -6,14 +6,14 @@ from typing import Annotated
 import typer
 
 from piste.cli import options
-from piste.errors import printable
+from piste.errors import SettingError, printable
 
 
 def run(
     data: options.Data,
     out: Annotated[Path, typer.Option(help="A folder for the results; a stopped run goes on.")],
     model: options.Model = "demo",
-    method: Annotated[str, typer.Option(help="See `piste methods`.")] = "slalom",
+    method: options.Method = "slalom",
     lexicon: Annotated[
         Path | None, typer.Option(help="With slalom: use this lexicon; without it, build one.")
     ] = None,
@@ -37,22 +37,23 @@ def run(
     target: options.Target = None,
     unit: options.Unit = "word",
     repeats: options.Repeats = "shared",
+    long: options.Long = "truncate",
     seed: options.Seed = 0,
     budget: options.EachBudget = None,
+    tolerance: options.Tolerance = None,
     shard: Annotated[int, typer.Option(help="Texts a file.")] = 256,
     device: options.Device = None,
+    trust_remote_code: options.TrustRemoteCode = False,
 ) -> None:
     """Explain every text of a data set. Exit code 1 if texts failed."""
-    from rich.console import Console
-
     import piste
     from piste.cli.progress import LateBar
     from piste.data import Columns
 
     if lexicon is not None and no_lexicon:
-        raise typer.BadParameter("--lexicon and --no-lexicon exclude each other.")
+        raise SettingError("--lexicon and --no-lexicon are both given.", "Give one of them.")
     columns = Columns(text_column, label_column, id_column, pair=pair_column)
-    with LateBar("Working", Console(stderr=True)) as bar:
+    with LateBar("Working") as bar:
         found = piste.run(
             data,
             model,
@@ -68,12 +69,17 @@ def run(
             target=target,
             unit=unit,
             repeats=repeats,
+            long=long,
             seed=seed,
             budget=budget,
+            tolerance=tolerance,
             shard=shard,
             device=device,
+            trust_remote_code=trust_remote_code,
             watch=lambda _, done, total: bar(done, total or done),
         )
+    if not found.made:
+        typer.echo("Nothing was left to do: every text is there.")
     typer.echo(f"{found.texts:,} texts in {found.folder}, {found.failed:,} of them failed.")
     for reason in found.reasons:
         typer.echo(f"  {printable(reason)}")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from piste.cli import options
+from piste.cli.common import loaded
 
 if TYPE_CHECKING:
     from piste.models.protocol import Classifier
@@ -34,23 +35,14 @@ def serve(
     trust_remote_code: options.TrustRemoteCode = False,
 ) -> None:
     """Open a page that explains texts: type, see, remove words, compare. Needs the extra web."""
-    from rich.console import Console
-    from rich.markup import escape
-
-    import piste
     from piste.web.server import serve
     from piste.web.settings import Settings
 
     settings = Settings(
         host=host, port=port, token=token, queue=queue, max_chars=max_chars, timeout=timeout
     )
-    console = Console(stderr=True)
 
     def load() -> "dict[str, Classifier]":
-        models: dict[str, Classifier] = {}
-        for name in model or ["demo"]:
-            with console.status(escape(f"Loading {name} ...")):
-                models[name] = piste.load(name, device=device, trust_remote_code=trust_remote_code)
-        return models
+        return {name: loaded(name, device, trust_remote_code) for name in model or ["demo"]}
 
     serve(load, settings, lambda line: typer.echo(line, err=True))

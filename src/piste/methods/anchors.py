@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-from scipy.stats import beta
+from scipy.special import betaincinv
 
-from piste.errors import SettingError, whole_number
+from piste.errors import SettingError, percent, whole_number
 from piste.explanation import Target
 from piste.methods.base import Attribution
 from piste.methods.coalitions import BoolArray, Game, affordable, check_removal
@@ -91,7 +91,7 @@ class Tally:
         """The exact (Clopper-Pearson) lower bound, wrong with probability `error`."""
         if not self.kept:
             return 0.0
-        return float(beta.ppf(error, self.kept, self.tried - self.kept + 1))
+        return float(betaincinv(self.kept, self.tried - self.kept + 1, error))
 
 
 @dataclass
@@ -212,14 +212,15 @@ class _Search:
 
 
 def _note(words: str, tally: Tally, proven: bool, settings: Anchors) -> str:
-    held = f"in {tally.mean:.0%} of {tally.tried} random copies"
+    held = f"in {percent(tally.mean)} of {tally.tried} random copies"
     if not proven:
         return (
             f"No rule of up to {settings.largest} words is sure to keep the decision"
-            f" {settings.precision:.0%} of the time; the best found, {words or 'none'}, keeps it"
-            f" {held}."
+            f" {percent(settings.precision)} of the time; the best found, {words or 'none'}, keeps"
+            f" it {held}."
         )
-    sure = f"{held} (at least {settings.precision:.0%}, with {settings.confidence:.0%} confidence)"
+    bound, level = percent(settings.precision), percent(settings.confidence)
+    sure = f"{held} (at least {bound}, with {level} confidence)"
     if not words:
         return f"The decision stays {sure} with half of the words: no single word is needed for it."
     return f"Keeping {words} keeps the decision {sure} with half of the other words."

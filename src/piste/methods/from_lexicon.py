@@ -81,6 +81,10 @@ class FromLexicon:
         )
 
     def _check(self, query: Query, players: Players) -> None:
+        if players.paired:
+            raise SettingError(
+                "A lexicon holds words of single texts, and this is a pair.", "Leave it out."
+            )
         labels = query.classifier.labels
         if labels != self.lexicon.labels or players.unit != self.lexicon.unit:
             raise SettingError(

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from piste.errors import SettingError, whole_number
+from piste.errors import SettingError, percent, whole_number
 from piste.explanation import FloatArray, Target
 from piste.methods.base import Attribution
 from piste.methods.coalitions import BoolArray, Game, affordable, check_removal
@@ -79,8 +79,8 @@ def _notes(fit: Linear) -> tuple[str, ...]:
         notes.append("Too few samples are near the text: raise the samples or the width.")
     if fit.held_back > HELD_BACK:
         notes.append(
-            f"The ridge holds the weights back by about {fit.held_back:.0%}, as few samples are"
-            " near the text: lower the ridge, raise the samples or the width."
+            f"The ridge holds the weights back by about {percent(fit.held_back)}, as few samples"
+            " are near the text: lower the ridge, raise the samples or the width."
         )
     return tuple(notes)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -23,6 +24,8 @@ from piste.surrogates.lengths import LengthScale
 from piste.surrogates.local import LocalEffects, fit_local
 from piste.surrogates.prior import Prior
 from piste.text.players import Players
+
+log = logging.getLogger(__name__)
 
 LEAST_SHORT = 180  # short sequences asked of even the shortest text
 REMOVALS, MORE_REMOVALS = 114, 14  # at most; beyond one for each player
@@ -191,6 +194,12 @@ class Slalom:
             draws = [drawn.normalised(self.gamma) for drawn in fit.posterior.draws(rng)]
             standing = Standing.of(fit.model, draws)
             stopped = standing.stopped(samples.query.tolerance, count, left > 0)
+            log.debug(
+                "Round %d: %d sequences, the strongest scores within %.0f %%.",
+                count,
+                len(samples.rows),
+                100 * stopped.spread,
+            )
             if stopped.reason != "unstable":
                 break
             odds = standing.odds() if self.adaptive else None

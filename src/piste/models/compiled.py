@@ -31,6 +31,8 @@ from piste.ragged import IntArray
 from piste.text.cutting import truncated
 from piste.text.encoding import TYPE, Encoding
 
+log = logging.getLogger(__name__)
+
 SETTINGS = {"INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY"}
 LARGEST_DIFFERENCE = 1e-3  # of a logit, against torch
 PROBE = "A short text, and then some more words, to see that both say the same. "
@@ -98,6 +100,13 @@ class CompiledClassifier:
 
 def available() -> bool:
     return find_spec("openvino") is not None
+
+
+def devices() -> list[str]:
+    """What OpenVINO could compute on here; piste uses its CPU."""
+    import openvino
+
+    return [str(name) for name in openvino.Core().available_devices]
 
 
 def compile_classifier(classifier: HuggingFaceClassifier) -> CompiledClassifier:
@@ -174,6 +183,7 @@ def _cached(core: Any, folder: Path) -> Any | None:
 def _convert(model: Any, inputs: int, folder: Path) -> Any:
     import openvino
 
+    log.info("Converting the model for OpenVINO, once: the result is kept in %s.", folder.parent)
     examples = (torch.ones((2, 5), dtype=torch.int64),) * inputs
     with torch.no_grad(), evaluating(model), unpadded(model):
         graph = openvino.convert_model(_Logits(model), example_input=examples)

@@ -9,6 +9,7 @@ from piste.errors import ModelError
 
 CONFIGURATION, WEIGHTS, TOKENIZER = "the configuration of", "the weights of", "the tokenizer of"
 FORMATS = ("model*.safetensors*", "pytorch_model*.bin*")
+VOCABULARIES = ("tokenizer.json", "vocab*", "*.model", "merges.txt")
 _WHOLE = (
     "Give a directory that holds config.json, model.safetensors and a tokenizer,"
     " or the name of a text classifier on the Hugging Face hub (needs a connection)."
@@ -25,12 +26,14 @@ def loading_error(what: str, source: str, error: Exception) -> ModelError:
     """The error for a part of a model (`what`) that its reader gave up on."""
     if "trust_remote_code" in str(error):
         return _needs_code(source)
+    if "CVE-2025-32434" in str(error):
+        return _old_torch(source)
     if "weights_only" in str(error) or "Weights only" in str(error):
         return _unsafe_pickle(source)
     missing = _missing(what, source)
     if missing is not None:
         return missing
-    if what == WEIGHTS and "mismatched" in str(error):
+    if what == WEIGHTS and ("mismatched" in str(error) or "size mismatch" in str(error)):
         return ModelError(
             f"Cannot load the weights of {source!r}: they do not have the shapes of config.json.",
             "Take both from the same model.",
@@ -43,6 +46,13 @@ def _needs_code(source: str) -> ModelError:
     return ModelError(
         f"{source!r} needs Python code that comes with it, and piste runs no such code unasked.",
         "Read that code first; then load it with trust_remote_code=True (--trust-remote-code).",
+    )
+
+
+def _old_torch(source: str) -> ModelError:
+    return ModelError(
+        f"Cannot load the weights of {source!r}: torch before 2.6 cannot read a pickle safely.",
+        "Use a copy in the safetensors format, or install torch 2.6 or newer.",
     )
 
 
@@ -60,17 +70,27 @@ def _missing(what: str, source: str) -> ModelError | None:
     folder = Path(source)
     if not folder.is_dir():
         return None
-    if what == CONFIGURATION and not (folder / "config.json").exists():
+    # Some readers of weights say nothing of a missing configuration.
+    if what in (CONFIGURATION, WEIGHTS) and not (folder / "config.json").exists():
         return ModelError(
             f"Cannot load the configuration of {source!r}: there is no config.json.",
             "Give the directory that save_pretrained() wrote, not one above or beside it.",
         )
-    if what == WEIGHTS and not any(found for kind in FORMATS for found in folder.glob(kind)):
+    if what == WEIGHTS and not _has_any(folder, FORMATS):
         return ModelError(
             f"Cannot load the weights of {source!r}: there is no model.safetensors.",
             "Put the weights beside config.json; from a git clone, fetch them with git lfs pull.",
         )
+    if what == TOKENIZER and not _has_any(folder, VOCABULARIES):
+        return ModelError(
+            f"The tokenizer of {source!r} knows no words.",
+            "Put the model's tokenizer.json beside its weights, or pass load(model, tokenizer).",
+        )
     return None
+
+
+def _has_any(folder: Path, kinds: tuple[str, ...]) -> bool:
+    return any(True for kind in kinds for _ in folder.glob(kind))
 
 
 def _remedy(what: str, source: str, error: Exception) -> str:

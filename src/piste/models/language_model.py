@@ -16,7 +16,7 @@ import torch
 import transformers
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
-from piste.errors import ModelError, SettingError
+from piste.errors import ModelError, SettingError, percent
 from piste.explanation import FloatArray
 from piste.models import checks, failures
 from piste.models.next_tokens import NextTokens
@@ -77,9 +77,10 @@ class LanguageModelClassifier:
         if self.share >= LITTLE:
             return ()
         return (
-            f"For the whole text all labels together have {self.share:.1%} of the probability: the"
-            " model would rather say something else, and this explains the odds between the labels"
-            " only. Another prompt, or labels spelled as the model answers, may help.",
+            f"For the whole text all labels together have {percent(self.share, 1)} of the"
+            " probability: the model would rather say something else, and this explains the odds"
+            " between the labels only. Another prompt, or labels spelled as the model answers,"
+            " may help.",
         )
 
     def show(self, ids: IntArray) -> str:

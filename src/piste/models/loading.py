@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import logging
 import os
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +18,8 @@ if TYPE_CHECKING:
     from piste.models.compiled import CompiledClassifier
     from piste.models.huggingface import HuggingFaceClassifier
     from piste.models.onnx import OnnxClassifier
+
+log = logging.getLogger(__name__)
 
 BACKENDS = ("auto", "torch", "openvino")
 
@@ -42,9 +47,17 @@ def load(
     """
     if backend not in BACKENDS:
         raise choices("backend", backend, BACKENDS)
-    exported = _exported(model, tokenizer, device, backend)
-    if exported is not None:
-        return exported
+    started = time.perf_counter()
+    found = _exported(model, tokenizer, device, backend) or _from_torch(
+        model, tokenizer, device, backend, trust_remote_code
+    )
+    log.info("Loaded %s (%s) in %.1f s.", found.name, found.backend, time.perf_counter() - started)
+    return found
+
+
+def _from_torch(
+    model: Any, tokenizer: Any, device: str | None, backend: str, trust_remote_code: bool
+) -> HuggingFaceClassifier | CompiledClassifier:
     from piste.models.huggingface import load_huggingface
 
     classifier = load_huggingface(
@@ -75,8 +88,10 @@ def _exported(
 
 def as_classifier(given: Classifier | str | None) -> Classifier:
     """What can be asked: a classifier as it is, a name or a directory loaded, None the embedded."""
-    if given is None or isinstance(given, str):
-        return load(given or "demo")
+    if given is None:
+        return _embedded()
+    if isinstance(given, str):
+        return load(given)
     if hasattr(given, "encode") and hasattr(given, "logits"):
         return given
     if hasattr(given, "model") and hasattr(given, "tokenizer"):  # a transformers pipeline
@@ -89,6 +104,12 @@ def as_classifier(given: Classifier | str | None) -> Classifier:
         ' function of texts (outputs="probabilities" for probabilities), or a scikit-learn pipeline'
         " that takes texts.",
     )
+
+
+@functools.cache
+def _embedded() -> Classifier:
+    """The embedded model: asked for again and again by those who try things out, loaded once."""
+    return load()
 
 
 def _from_estimator(estimator: Any) -> Classifier:
@@ -133,4 +154,5 @@ def _compiled(
                 'Use backend="torch".',
             ) from error
         notice = f"The model runs in torch, not compiled: {error}."
+        log.warning(notice)
         return dataclasses.replace(classifier, notice=notice)

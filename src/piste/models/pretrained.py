@@ -61,6 +61,13 @@ def given_tokenizer(tokenizer: Any, model: Any, code: Mapping[str, bool] = NO_CO
     return load_tokenizer(model.config.name_or_path, code)
 
 
+def devices() -> list[str]:
+    """What torch can compute on here."""
+    found = [f"cpu ({torch.get_num_threads()} threads)"]
+    found += [f"cuda:{i} {torch.cuda.get_device_name(i)}" for i in range(torch.cuda.device_count())]
+    return found + (["mps"] if torch.backends.mps.is_available() else [])
+
+
 def check_device(device: str | None) -> None:
     """Find out before anything is loaded whether the device is there."""
     try:

@@ -1,5 +1,6 @@
 """The only caller of a model: frames, de-duplicates, buckets by length, batches, counts."""
 
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -21,6 +22,8 @@ from piste.models.protocol import (
 )
 from piste.ragged import IntArray, Ragged
 from piste.text.encoding import TYPE, Frame
+
+log = logging.getLogger(__name__)
 
 BATCH_TOKENS = 8192  # big batches of short sequences: many small ones are several times slower
 GRADIENT_SHARE = 8  # times fewer tokens at once where every layer's activations are kept
@@ -221,6 +224,7 @@ class Query:
                     "Use a shorter text, a smaller model or a device with more memory.",
                 ) from error
             self.batch_tokens = max(1, share * rows * tokens // 2)
+            log.warning("Out of memory: batches of %d tokens from now on.", self.batch_tokens)
             return None
 
     def _count(self, rows: int, tokens: int) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import logging
 import math
 import os
 import random
@@ -26,11 +27,13 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from piste.errors import OutputError, SettingError
+from piste.errors import OutputError, SettingError, percent
 from piste.explanation import FloatArray
 from piste.files import cache_directory
 from piste.models.answers import AnswerCache
 from piste.models.callable import FunctionClassifier
+
+log = logging.getLogger(__name__)
 
 APIS = ("chat", "completions")
 TOP = 20  # log-probabilities asked for: what the API allows
@@ -100,7 +103,8 @@ def from_endpoint(
     """A classifier from an endpoint that speaks the OpenAI API with log-probabilities.
 
     prompt: the question, with {text} where the text stands; the answer should begin with one of
-    the labels. key_from: the environment variable that holds the key; it is never shown or kept.
+    the labels.
+    key_from: the environment variable that holds the key; it is never shown or kept.
     cache: a file that keeps the answers, so that nothing is paid twice; by default in the user's
     cache directory.
     """
@@ -146,8 +150,8 @@ class RemoteLabels:
             return ()
         share = self.bounded / max(1, self.told)
         return (
-            f"In {share:.0%} of the answers a label was not among the {TOP} likeliest tokens; its"
-            " probability there is an upper bound.",
+            f"In {percent(share)} of the answers a label was not among the {TOP} likeliest tokens;"
+            " its probability there is an upper bound.",
         )
 
     def _scores(self, text: str) -> list[float]:
@@ -174,7 +178,9 @@ class RemoteLabels:
             except _Passing as error:
                 problem = str(error)
                 if attempt < self.endpoint.retries:
-                    time.sleep(error.pause or _pause(attempt))
+                    pause = error.pause or _pause(attempt)
+                    log.info("The endpoint did not answer (%s); again in %.1f s.", problem, pause)
+                    time.sleep(pause)
         raise OutputError(
             f"The endpoint {_shown(self.endpoint.url)} did not answer: {problem}"
             f" ({self.endpoint.retries + 1} tries).",

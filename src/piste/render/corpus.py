@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from piste.errors import few
 from piste.files import write_atomic
 from piste.render.clean import one_line, visible
 from piste.render.figure import check_suffix, house_style, literal, saved
@@ -34,6 +35,12 @@ SECTIONS = (
     ("Deciding wrong predictions", "the strongest word for a wrong label", "spoiling"),
     ("Spurious candidates", "heavy, but the labels of the data know nothing of them", "spurious"),
 )
+MEANINGS = {
+    "lin": "value × e^importance, the mean over the texts",
+    "flips": "share of the occurrences on the other side than the mean",
+    "lift": "how much more often the texts with the word have the label in the data, in points",
+    "wrong": "wrong predictions for which it is the strongest word",
+}
 
 
 def headline(summary: Summary) -> str:
@@ -43,6 +50,27 @@ def headline(summary: Summary) -> str:
     words = f"{len(summary.words):,} words of {summary.texts:,} texts"
     side = f"; values speak for “{one_line(summary.labels[-1])}”" if _one_side(summary) else ""
     return f"{words}, {summary.model}{right}{failed}{side}"
+
+
+def notes(summary: Summary) -> list[str]:
+    """What the reader must know before the tables."""
+    found = []
+    if not summary.ended:
+        found.append(
+            "The run has not ended: these are the texts so far. The same `piste run` goes on."
+        )
+    if summary.strange:
+        names = few([one_line(name, 30) for name in summary.strange], 5)
+        found.append(
+            f"The model does not know these labels of the data: {names}. Its own are"
+            f" {few([one_line(name, 30) for name in summary.labels], 5)}."
+        )
+    return found
+
+
+def legend(header: Sequence[str]) -> list[str]:
+    """What the columns that need it mean."""
+    return [f"{name}: {MEANINGS[name]}" for name in header if name in MEANINGS]
 
 
 def _one_side(summary: Summary) -> bool:
@@ -66,10 +94,18 @@ def show(summary: Summary, console: Console | None = None) -> None:
     """The tables, strongest words first."""
     console = console or Console()
     console.print(Text(visible(headline(summary)), "bold"))
+    for note in notes(summary):
+        console.print(Text(visible(f"! {note}"), "yellow"))
+    explained: dict[str, None] = {}
     for title, why, found in sections(summary):
         console.print()
         console.print(Text(f"{title}: {why}"))
-        console.print(_table(rows(found[:SHOWN], one_side=_one_side(summary))))
+        table = rows(found[:SHOWN], one_side=_one_side(summary))
+        console.print(_table(table))
+        explained |= dict.fromkeys(legend(table[0]))
+    console.print()
+    for line in explained:
+        console.print(Text(line, "dim"))
 
 
 def as_text(summary: Summary) -> str:
@@ -105,7 +141,7 @@ def cells(word: Word) -> dict[str, str]:
         "importance": f"{signed(word.importance)} {give_or_take(word.importance_error)}",
         "lin": signed(word.lin),
         "flips": percent(word.flips) if word.flips else "",
-        "lift": "" if word.lift is None else f"{word.lift:+.0%}".replace("-", "−"),
+        "lift": "" if word.lift is None else f"{100 * word.lift:+.0f}".replace("-", "−"),
         "wrong": f"{word.wrong:,}" if word.wrong else "",
     }
 
@@ -116,6 +152,8 @@ def page(summary: Summary) -> str:
     return environment.get_template("corpus.html.j2").render(
         css=Markup(css),
         title=headline(summary),
+        notes=notes(summary),
+        meanings=MEANINGS,
         picture=Markup(base64.b64encode(saved(draw(summary), ".png")).decode()),
         sections=[
             (title, why, rows(found[:ON_PAGE], one_side=_one_side(summary)), len(found))

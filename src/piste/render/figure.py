@@ -121,16 +121,17 @@ def _figure(explanation: Explanation) -> Figure:
 def _footnotes(explanation: Explanation) -> list[str]:
     """What the picture must not be shown without: how far to trust it, and the notes."""
     notes = [one_line(note, NOTE_CHARACTERS) for note in explanation.notes[:NOTES]]
-    bars = (
-        [f"Bars: standard errors of the {ERRORS} strongest."]
-        if explanation.errors and is_scatter(explanation)
-        else []
-    )
+    bars = [_bars_note(explanation)] if explanation.errors and is_scatter(explanation) else []
     return [
         line
         for sentence in (words.headline(explanation), *notes, *bars)
         for line in textwrap.wrap(sentence, FOOTNOTE_CHARACTERS)
     ]
+
+
+def _bars_note(explanation: Explanation) -> str:
+    many = len(explanation.top(ERRORS + 1)) > ERRORS
+    return f"Bars: standard errors{f' of the {ERRORS} strongest' if many else ''}."
 
 
 def _lines(explanation: Explanation) -> list[Line]:
@@ -152,8 +153,8 @@ def _write(figure: Figure, text: str, up: float, font: dict[str, Any]) -> None:
 def _scatter(axes: Axes, explanation: Explanation) -> None:
     rows = [row for row in explanation.top(POINTS) if all(map(math.isfinite, _position(row)))]
     places = [_position(row) for row in rows]
-    axes.set_xlim(*spread([x for x, _ in places]))
-    axes.set_ylim(*spread([y for _, y in places]))
+    axes.set_xlim(*spread(_reach(rows, "value")))
+    axes.set_ylim(*spread(_reach(rows, "importance")))
     axes.axvline(0, color="#999999", linewidth=0.8, zorder=1)
     axes.axhline(0, color="#999999", linewidth=0.8, zorder=1)
     axes.scatter(
@@ -177,10 +178,21 @@ def _scatter(axes: Axes, explanation: Explanation) -> None:
             elinewidth=0.7,
             zorder=1.2,
         )
-    label = literal(one_line(explanation.target.label, 30))
-    axes.set_xlabel(f"value   (← against,  for {label} →)", parse_math=False)
+    axes.set_xlabel(f"value   ({_sides(explanation)})", parse_math=False)
     axes.set_ylabel("importance   (weighs more →)", parse_math=False)
     _label_points(axes, rows)
+
+
+def _reach(rows: Sequence[Row], name: str) -> list[float]:
+    """The scores and the ends of their bars; a huge error may not squeeze the points."""
+    if not rows:
+        return []
+    scores = [row.scores[name] for row in rows]
+    bars = [(row.scores[name], row.errors.get(name, 0.0)) for row in rows[:ERRORS]]
+    room = max(scores) - min(scores) or 1.0
+    low = max(min(score - error for score, error in bars), min(scores) - room / 2)
+    high = min(max(score + error for score, error in bars), max(scores) + room / 2)
+    return [*scores, low, high]
 
 
 def _position(row: Row) -> Point:
@@ -239,9 +251,13 @@ def _bars(axes: Axes, explanation: Explanation) -> None:
     axes.axvline(0, color="#999999", linewidth=0.8)
     for index, row in enumerate(rows):
         _name_bar(axes, index, row, name)
-    label = literal(one_line(explanation.target.label, 30))
-    sides = f"← against,  for {label} →" if sided(explanation) else "weighs more →"
+    sides = _sides(explanation) if sided(explanation) else "weighs more →"
     axes.set_xlabel(f"{literal(name)}   ({sides})", parse_math=False)
+
+
+def _sides(explanation: Explanation) -> str:
+    left, right = words.sides(explanation.target)
+    return f"← {left},  {right} {literal(one_line(explanation.target.label, 30))} →"
 
 
 def _with_room(low: float, high: float) -> tuple[float, float]:

@@ -87,7 +87,7 @@ def _table(explanation: Explanation) -> Table:
         table.add_column("times", justify="right")
     for name in words.told(explanation):
         table.add_column(_plain(name), justify="right", no_wrap=True)
-    left, right = ("against", "for") if sided(explanation) else ("", "weight")
+    left, right = words.sides(explanation.target) if sided(explanation) else ("", "weight")
     table.add_column(Text(f"{left:>{HALF_BAR}}│{right:<{HALF_BAR}}"), no_wrap=True)
     top = max((abs(row.scores[explanation.primary]) for row in rows), default=0.0)
     for row in rows:

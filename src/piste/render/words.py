@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from piste.explanation import FEW_CHECKS, UNPREDICTING, Agreement, Explanation, Stopped, Target
+from piste.models.target import RAW
 from piste.render.clean import one_line
 
 LOW = 0.5  # an R² below it earns a warning
@@ -27,6 +28,7 @@ _MEANINGS = {
     "shapley": "the fair share of the {unit} in the {scale}, over all orders of adding {unit}s",
 }
 _SIDES = "Above 0 it speaks for {label}, below 0 against"
+_UP = "Above 0 it speaks for a higher number, below 0 for a lower one"
 _MEANINGS |= {
     "weight": f"what the {{unit}} adds to the {{scale}} where it is present. {_SIDES}",
     "grad-input": f"the gradient at the {{unit}} times its embedding. {_SIDES}",
@@ -104,6 +106,11 @@ def alternatives(target: Target) -> str:
     return f"other label{'s' if len(others) > 1 else ''}: {', '.join(others)}"
 
 
+def sides(target: Target) -> tuple[str, str]:
+    """What scores below and above 0 do."""
+    return ("lowers", "raises") if target.scale == RAW else ("against", "for")
+
+
 def rating(r2: float | None) -> str:
     """One word for an R²."""
     if r2 is None:
@@ -115,7 +122,12 @@ def give_or_take(error: float) -> str:
     """A standard error, short: ±0.05."""
     if not error:
         return "±0"
-    return f"±{error:.2f}" if 0.005 <= error < 100 else f"±{error:.0e}".replace("-", "−")
+    if 0.005 <= error < 100:
+        return f"±{error:.2f}"
+    if 100 <= error < 10_000:
+        return f"±{error:,.0f}"
+    digits, power = f"{error:.0e}".split("e")
+    return f"±{digits}e{int(power)}".replace("-", "−")
 
 
 def told(explanation: Explanation) -> list[str]:
@@ -162,7 +174,7 @@ def _stopped(stopped: Stopped, unit: str, budget: int | None) -> str:
     rounds = f"after {stopped.rounds} round{'s' if stopped.rounds > 1 else ''} of questions"
     again = "all" if stopped.ranking > 0.9995 else percent(stopped.ranking)
     sure = (
-        f"the strongest {unit}s are known within ±{percent(stopped.spread)}, and"
+        f"the strongest {unit}s are known within ±{100 * stopped.spread:,.0f} %, and"
         f" {again} of them would be chosen again"
     )
     if stopped.reason == "stable":
@@ -252,7 +264,8 @@ def cost(explanation: Explanation) -> str:
     """What the explanation cost: "412 sequences, 2,310 tokens, 0.4 s"."""
     spent = explanation.cost
     seconds = spent.query_seconds + spent.fit_seconds
-    return f"{spent.forwards:,} sequences, {spent.tokens:,} tokens, {seconds:.1f} s"
+    asked = "1 sequence" if spent.forwards == 1 else f"{spent.forwards:,} sequences"
+    return f"{asked}, {spent.tokens:,} tokens, {seconds:.1f} s"
 
 
 def meanings(explanation: Explanation) -> dict[str, str]:
@@ -264,6 +277,8 @@ def meanings(explanation: Explanation) -> dict[str, str]:
         "method": explanation.method,
     }
     found = {name: _meaning(name, words) for name in explanation.scores}
+    if explanation.target.scale == RAW:  # a number goes up and down, and is not decided for
+        found = {name: text.replace(_SIDES.format(**words), _UP) for name, text in found.items()}
     if explanation.second is not None and "value" in found:
         found["value"] = found["value"].replace(" alone ", ", with hardly a word beside it, ")
     found[explanation.primary] += "; it ranks and colours"

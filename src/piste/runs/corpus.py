@@ -19,7 +19,7 @@ from piste.errors import FileError
 from piste.explanation import FloatArray
 from piste.lexicon import Lexicon
 from piste.runs import shards
-from piste.runs.run import MANIFEST
+from piste.runs.run import ENDED, MANIFEST
 
 FEW_TEXTS = 5  # of fewer a word's place in the data says nothing
 UNRELATED = 0.2  # of the labels' share: a word that surely lifts it by less is unrelated
@@ -58,6 +58,8 @@ class Summary:
     texts: int
     failed: int
     right: float | None  # share of the labelled texts that the model predicts as labelled
+    strange: tuple[str, ...]  # labels of the data that the model does not know
+    ended: bool  # False: the run was stopped, and there will be more texts
     words: list[Word] = field(repr=False)
 
     def strongest(self, label: str | None = None, least: int = 1) -> list[Word]:
@@ -138,7 +140,7 @@ def _of_lexicon(lexicon: Lexicon, source: str) -> Summary:
         for index in range(len(lexicon))
     ]
     texts = int(lexicon.facts.get("texts", 0))
-    return Summary(source, lexicon.model, labels, texts, 0, None, words)
+    return Summary(source, lexicon.model, labels, texts, 0, None, (), True, words)
 
 
 @dataclass(frozen=True)
@@ -148,6 +150,7 @@ class _Text:
     target: str
     index: int
     label: str | None  # of the data, by the model's name for it
+    given: str | None  # of the data, as it is written there
 
     @property
     def right(self) -> bool | None:
@@ -167,14 +170,28 @@ def _of_run(folder: Path) -> Summary:
     right = sum(bool(text.right) for text in known) / len(known) if known else None
     shares = {name: np.mean([t.label == name for t in known]) for name in labels} if known else {}
     words = [tally.word(*key, shares.get(key[1])) for key, tally in tallies.items()]
-    everything = len(texts) + failed
-    return Summary(str(folder), manifest["model"], labels, everything, failed, right, words)
+    strange = {t.given for t in texts.values() if t.given is not None and t.label is None}
+    return Summary(
+        source=str(folder),
+        model=manifest["model"],
+        labels=labels,
+        texts=len(texts) + failed,
+        failed=failed,
+        right=right,
+        strange=tuple(sorted(strange)),
+        ended=manifest["ended"],
+        words=words,
+    )
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
     try:
         found = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        return {"model": str(found["model"]), "labels": [str(name) for name in found["labels"]]}
+        return {
+            "model": str(found["model"]),
+            "labels": [str(name) for name in found["labels"]],
+            "ended": ENDED in found,
+        }
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise FileError(
             f"There is no run in {folder}.", "Give a folder that `piste run` wrote."
@@ -189,7 +206,7 @@ def _texts(folder: Path, labels: tuple[str, ...]) -> tuple[dict[int, _Text], int
             if error is not None:
                 failed += 1
                 continue
-            found[index] = _Text(target, place, _named(label, labels))
+            found[index] = _Text(target, place, _named(label, labels), label)
     return found, failed
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from piste.lexicon import Lexicon
 from piste.models.protocol import Classifier
-from piste.runs.run import Job, Numbered, Source, explained
+from piste.runs.job import Job, Numbered, Source, explained
 from piste.runs.shards import Shard
 
 _worker: tuple[Job, Classifier, Lexicon | None] | None = None

@@ -15,7 +15,7 @@ from piste.data import Example
 from piste.errors import SettingError
 from piste.lexicon import Lexicon
 from piste.models.protocol import Classifier
-from piste.runs.run import Job, Source, explained
+from piste.runs.job import Job, Source, explained
 from piste.runs.shards import Shard
 
 RETRIES = 10  # of a shard whose worker died

@@ -9,101 +9,41 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from piste.data import DEFAULT, Columns, Example, read_examples
+from piste.data import DEFAULT, Columns, Example
 from piste.errors import InputError, SettingError, choices, whole_number
-from piste.explain import explain, versions
-from piste.explanation import Explanation
 from piste.files import write_atomic
 from piste.lexicon import Lexicon
 from piste.methods import find_method, settings
 from piste.methods.base import Method
-from piste.models.gathering import together
-from piste.models.loading import as_classifier, load
+from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier
 from piste.runs import shards
-from piste.runs.judging import PROBE, answer_to_the_probe, reason
+from piste.runs.job import Job, Source
+from piste.runs.judging import PROBE, answer_to_the_probe
 from piste.runs.lexicon import build_lexicon
 from piste.runs.shards import Shard
 from piste.runs.store import settle
+from piste.task import versions
+from piste.text.cutting import check_long
+
+log = logging.getLogger(__name__)
 
 ENGINES = ("local", "ray")
 TOLD = 5  # failures that are named
 MANIFEST, LEXICON = "manifest.json", "lexicon.json.gz"
+ENDED = "ended"  # in the manifest: how many texts there were when all were done
 SHARD = 256  # texts
 # For ranking words a quarter of what `build_lexicon` usually asks does as well: measured on 1,000
 # film reviews, where it makes the run 20 times cheaper than explaining each by itself.
 EFFORT = 0.25
-THREADS = 8  # explanations at once, whose sequences share batches
 Watch = Callable[[str, int, int | None], None]  # what is done, how many of it, of how many
-Numbered = tuple[int, list[tuple[int, Example]]]  # a shard's number, its texts with theirs
-
-
-@dataclass(frozen=True)
-class Job:
-    """What is done with every text; small enough to send to a worker."""
-
-    model: str | None  # None: a classifier of this process
-    device: str | None
-    method: str | Method
-    unit: str
-    repeats: str
-    target: str | int | None
-    seed: int
-    budget: int | None
-    lexicon: str | None  # its file
-    refine: int | None
-    scores: tuple[str, ...] = ()
-
-    def classifier(self) -> Classifier:
-        """The model, loaded in the process that asks."""
-        return load(self.model or "demo", device=self.device)
-
-    def explain(
-        self, classifier: Classifier, example: Example, known: Lexicon | None
-    ) -> Explanation:
-        return explain(
-            example.text,
-            classifier,
-            self.method,
-            pair=example.pair,
-            target=self.target,
-            unit=self.unit,
-            repeats=self.repeats,
-            seed=self.seed,
-            budget=self.budget,
-            lexicon=known,
-            refine=self.refine if known is not None else None,
-        )
-
-
-@dataclass(frozen=True)
-class Source:
-    """The texts of a run as a stream of shards; small enough to send to a worker."""
-
-    data: str
-    columns: Columns
-    limit: int | None
-    split: str
-    shard: int  # texts
-
-    def examples(self) -> Iterator[Example]:
-        return read_examples(self.data, self.columns, limit=self.limit, split=self.split)
-
-    def missing(self, there: Set[int]) -> Iterator[Numbered]:
-        """The shards that are not there yet."""
-        numbered = enumerate(self.examples())
-        number = 0
-        while texts := list(islice(numbered, self.shard)):
-            if number not in there:
-                yield number, texts
-            number += 1
 
 
 @dataclass(frozen=True)
@@ -113,6 +53,7 @@ class Report:
     folder: Path
     texts: int  # in the folder now
     failed: int  # of them
+    made: int  # by this run; 0 where all were there
     reasons: tuple[str, ...] = ()  # of the first that failed: id and error
 
 
@@ -131,87 +72,93 @@ def run(
     split: str = "train",
     unit: str = "word",
     repeats: str = "shared",
+    long: str = "truncate",
     target: str | int | None = None,
     seed: int = 0,
     budget: int | None = None,
+    tolerance: float | None = None,
     shard: int = SHARD,
     device: str | None = None,
+    trust_remote_code: bool = False,
     watch: Watch | None = None,
 ) -> Report:
     """Explain every text of a file, a folder or a data set, into Parquet files in `out`.
 
     lexicon: with slalom, words are fitted once for all texts (True builds the lexicon first, a
-    path uses that one, False explains every text for itself); refine: as in `explain`.
+    path uses that one, False explains every text for itself, as pairs of texts always are).
+    refine, unit, repeats, long, target, seed, budget, tolerance: as in `explain`.
     engine: "local" (workers: processes, for a model by name), or "ray".
+    device, trust_remote_code: as in `load`, for a model by name.
     A run that was stopped goes on where it was; other settings or another model are refused.
     """
-    if engine not in ENGINES:
-        raise choices("engine", engine, ENGINES)
-    workers = whole_number("workers", workers, 1)
-    shard = whole_number("shard", shard, 1)
-    name, chosen = find_method(method)
-    if target == "all":
-        raise SettingError("A run explains one class of each text.", "Leave target out.")
-    folder = Path(out)
-    asked = (
-        load(classifier, device=device)
-        if isinstance(classifier, str)
-        else as_classifier(classifier)
-    )
-    shared = bool(lexicon) and name == "slalom" and isinstance(method, str)
-    if not shared and (refine is not None or not isinstance(lexicon, bool)):
-        raise SettingError(
-            "A lexicon and refine go with the method slalom by name.", "Leave them out."
-        )
     job = Job(
         model=classifier if isinstance(classifier, str) else None,
         device=device,
+        trust_remote_code=trust_remote_code,
         method=method,
         unit=unit,
         repeats=repeats,
+        long=long,
         target=target,
         seed=whole_number("seed", seed, 0),
         budget=budget,
-        lexicon=str(_lexicon_path(folder, lexicon)) if shared else None,
+        tolerance=tolerance,
         refine=refine,
     )
-    _check_parallel(engine, workers, job, classifier)
-    source = Source(os.fspath(data), columns, limit, split, shard)
-    _open(folder, job, asked, source, settings(chosen), lexicon)
+    workers = _workers(engine, workers, job, classifier)
+    source = Source(os.fspath(data), columns, limit, split, whole_number("shard", shard, 1))
+    folder = Path(out)
+    lexicon = _lexicon(job, lexicon, source.first())
+    asked = as_classifier(classifier) if job.model is None else job.classifier()
+    job = replace(job, lexicon=_lexicon_path(folder, lexicon))
+    _open(folder, job, asked, source, lexicon)
     known = _known(job, folder, asked, source, watch) if job.lexicon else None
     job = replace(job, scores=_scores(job, asked, known))
-    there = frozenset(shards.done(folder))
-    for number, made in _engine(engine)(source, there, job, asked, known, workers):
-        shards.write(folder, number, made)
+    there, made = frozenset(shards.done(folder)), 0
+    for number, part in _engine(engine)(source, there, job, asked, known, workers):
+        shards.write(folder, number, part)
+        made += len(part.texts["index"])
+        log.info("Part %d of the run is written to %s.", number, folder)
         if watch is not None:
-            watch("texts", (number + 1) * shard, limit)
-    return _report(folder)
+            watch("texts", (number + 1) * source.shard, limit)
+    return _ended(folder, made)
 
 
-def explained(
-    texts: list[tuple[int, Example]], job: Job, classifier: Classifier, known: Lexicon | None
-) -> Shard:
-    """The shard of these texts."""
-
-    def one(shared: Classifier, item: tuple[int, Example]) -> Explanation | str:
-        example = item[1]
-        if example.problem is not None:
-            return example.problem
-        try:
-            return job.explain(shared, example, known)
-        except Exception as error:  # one text must not end the run, whatever the model does to it
-            return reason(error)
-
-    made = Shard.of(job.scores)
-    for (index, example), found in zip(
-        texts, together(classifier, texts, one, THREADS), strict=True
-    ):
-        made.add(index, example, found)
-    return made
+def _workers(engine: str, workers: int, job: Job, classifier: Classifier | str | None) -> int:
+    """How many are to work, where they can."""
+    if engine not in ENGINES:
+        raise choices("engine", engine, ENGINES)
+    workers = whole_number("workers", workers, 1)
+    if (engine == "ray" or workers > 1) and job.model is None and classifier is not None:
+        raise SettingError(
+            "Workers load the model by themselves.", "Give its name or directory, not an object."
+        )
+    return workers
 
 
-def _lexicon_path(folder: Path, lexicon: bool | str | os.PathLike[str]) -> Path:
-    return folder / LEXICON if isinstance(lexicon, bool) else Path(lexicon)
+def _lexicon(
+    job: Job, wanted: bool | str | os.PathLike[str], first: Example
+) -> bool | str | os.PathLike[str]:
+    """The lexicon that can be used: words are shared by slalom as it is, and by single texts."""
+    if job.target == "all":
+        raise SettingError("A run explains one class of each text.", "Leave target out.")
+    check_long(job.long)
+    name, _ = find_method(job.method)
+    fits = name == "slalom" and isinstance(job.method, str)
+    if wanted is True and first.pair is not None:
+        log.info("The data holds pairs of texts: each is explained for itself.")
+        return False
+    if not (wanted and fits) and (job.refine is not None or not isinstance(wanted, bool)):
+        raise SettingError(
+            "A lexicon and refine go with the method slalom by name.", "Leave them out."
+        )
+    return wanted if fits else False
+
+
+def _lexicon_path(folder: Path, lexicon: bool | str | os.PathLike[str]) -> str | None:
+    if isinstance(lexicon, bool):
+        return str(folder / LEXICON) if lexicon else None
+    return os.fspath(lexicon)
 
 
 def _known(
@@ -247,21 +194,11 @@ def _engine(name: str) -> Callable[..., Iterator[tuple[int, Shard]]]:
     return locally
 
 
-def _check_parallel(
-    engine: str, workers: int, job: Job, classifier: Classifier | str | None
-) -> None:
-    if (engine == "ray" or workers > 1) and job.model is None and classifier is not None:
-        raise SettingError(
-            "Workers load the model by themselves.", "Give its name or directory, not an object."
-        )
-
-
 def _open(
     folder: Path,
     job: Job,
     classifier: Classifier,
     source: Source,
-    method: Mapping[str, Any],
     lexicon: bool | str | os.PathLike[str],
 ) -> None:
     """The manifest: written, or compared with the one that is there."""
@@ -273,12 +210,14 @@ def _open(
         "answer": answer_to_the_probe(classifier),
         "labels": list(classifier.labels or ()),
         "method": job.method if isinstance(job.method, str) else type(job.method).__name__,
-        "settings": method,
+        "settings": settings(find_method(job.method)[1]),
         "unit": job.unit,
         "repeats": job.repeats,
+        "long": job.long,
         "target": job.target,
         "seed": job.seed,
         "budget": job.budget,
+        "tolerance": job.tolerance,
         "lexicon": _identity(lexicon),
         "refine": job.refine,
         "shard": source.shard,
@@ -298,13 +237,13 @@ def _identity(lexicon: bool | str | os.PathLike[str]) -> Any:
         raise InputError(f"Cannot read {lexicon}: {error.strerror}.", "Check the path.") from error
 
 
-def _report(folder: Path) -> Report:
+def _ended(folder: Path, made: int) -> Report:
+    """What is in the folder now; the manifest says that the run has come to its end."""
     texts, reasons = 0, []
-    if shards.done(folder):
-        for table in shards.read(folder, shards.TEXTS, ["id", "error"]):
-            texts += len(table["error"])
-            pairs = zip(table["id"], table["error"], strict=True)
-            reasons += [f"{name}: {error}" for name, error in pairs if error is not None]
-    if not texts:
-        raise InputError("There is no text in the data.", "Check the file and its column.")
-    return Report(folder, texts, len(reasons), tuple(reasons[:TOLD]))
+    for table in shards.read(folder, shards.TEXTS, ["id", "error"]):
+        texts += len(table["error"])
+        pairs = zip(table["id"], table["error"], strict=True)
+        reasons += [f"{name}: {error}" for name, error in pairs if error is not None]
+    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    write_atomic(folder / MANIFEST, json.dumps(manifest | {ENDED: texts}, indent=1) + "\n")
+    return Report(folder, texts, len(reasons), made, tuple(reasons[:TOLD]))

@@ -1,0 +1,114 @@
+"""Draw the pictures of the first pages with the embedded model, and print what they show.
+
+python scripts/concept_pictures.py
+"""
+
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+
+import piste
+from piste.explanation import Explanation
+from piste.models.protocol import Classifier
+
+IMAGES = Path(__file__).parents[1] / "docs" / "images"
+TEXT = (
+    "This film is not the masterpiece they promised. The plot is thin and the jokes are tired, "
+    "but the acting is superb and the last ten minutes are simply beautiful. I left the cinema "
+    "smiling."
+)
+SHORT = "The plot is thin, but the acting is superb."
+WORD = "superb"
+TIMES = (1, 2, 4, 8, 16, 32)
+FOR, AGAINST, QUIET = "#1f77d6", "#de6800", "#6b6b6b"
+ASIDE = {"plot": (-28, -2)}  # labels that would lie on others, in points
+CORNERS = {  # what it means to stand there: x, y, alignment, words
+    (0.02, 0.97): ("left", "top", "against, and it decides"),
+    (0.98, 0.97): ("right", "top", "for, and it decides"),
+    (0.02, 0.03): ("left", "bottom", "against, but drowned out"),
+    (0.98, 0.03): ("right", "bottom", "for, but drowned out"),
+}
+
+
+def plane(axes: Axes, explanation: Explanation) -> None:
+    """Every distinct word at its value and importance."""
+    rows = explanation.top(14)
+    for row in rows:
+        value, importance = row.scores["value"], row.scores["importance"]
+        colour = FOR if value > 0 else AGAINST
+        axes.plot(value, importance, "o", color=colour, markersize=5)
+        word = row.player.text
+        shift = ASIDE.get(word, (5, 3))
+        axes.annotate(word, (value, importance), shift, textcoords="offset points", color=colour)
+    axes.axvline(0, color=QUIET, linewidth=0.8)
+    axes.axhline(0, color=QUIET, linewidth=0.8, linestyle=":")
+    for (x, y), (side, height, words) in CORNERS.items():
+        axes.text(
+            x, y, words, transform=axes.transAxes, ha=side, va=height, color=QUIET, style="italic"
+        )
+    axes.margins(0.18)
+    axes.set_xlabel(f"value: against “{explanation.target.label}”  ←  →  for it")
+    axes.set_ylabel("importance: the weight it takes")
+
+
+def answers(classifier: Classifier) -> list[float]:
+    """The model's log-odds for runs of the word."""
+    runs = [" ".join([WORD] * times) for times in TIMES]
+    found = [piste.explain(run, classifier, "occlusion", target="positive") for run in runs]
+    return [explanation.target.score for explanation in found]
+
+
+def predicted(classifier: Classifier) -> dict[str, list[float]]:
+    """What explanations of the short text say of such runs."""
+    lime = piste.explain(SHORT, classifier, "lime", target="positive")
+    index = [player.text for player in lime.players].index(WORD)
+    weight = float(lime.scores["weight"][index])
+    fits = {
+        "SLALOM as in the paper": piste.Slalom.paper("eff"),
+        "SLALOM, piste's default": piste.Slalom(),
+    }
+    said = {f"LIME: {weight:.2f} each": [weight * times for times in TIMES]}
+    for name, method in fits.items():
+        formula = piste.explain(SHORT, classifier, method, target="positive").formula
+        assert formula is not None
+        said[name] = [formula.score([index] * times) for times in TIMES]
+    return said
+
+
+def runs(axes: Axes, model: list[float], said: dict[str, list[float]]) -> None:
+    styles = [(AGAINST, "--"), (FOR, "-"), (FOR, ":")]
+    for (name, scores), (colour, line) in zip(said.items(), styles, strict=True):
+        axes.plot(TIMES, scores, line, color=colour, label=name)
+    axes.plot(TIMES, model, "o", color="black", label="the model")
+    axes.set_xticks(TIMES)
+    axes.set_xlabel(f"times “{WORD}” is said")
+    axes.set_ylabel("log-odds of positive")
+    axes.legend(frameon=False)
+
+
+def saved(name: str) -> Axes:
+    figure, axes = plt.subplots(figsize=(7.2, 4.2), layout="constrained")
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.set_label(name)
+    return axes
+
+
+def main() -> None:
+    classifier = piste.load(backend="torch")
+    review = piste.explain(TEXT, classifier)
+    review.plot(IMAGES / "demo.png")
+    piste.explain(SHORT, classifier).plot(IMAGES / "explanation.png")
+    plane(saved("plane.png"), review)
+    model, said = answers(classifier), predicted(classifier)
+    runs(saved("runs.png"), model, said)
+    for number in plt.get_fignums():
+        figure = plt.figure(number)
+        figure.savefig(IMAGES / str(figure.get_label()), dpi=150)
+    for name, scores in {"the model": model, **said}.items():
+        print(name, np.round(scores, 2).tolist())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,31 @@
+"""`piste doctor`: what is installed, what it computes on, what is missing for what."""
+
+import typer
+
+
+def doctor() -> None:
+    """Show versions, devices and backends, and what is missing for which extra."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from piste.cli import checkup
+
+    console, unwell = Console(highlight=False), 0
+    parts = {
+        "This machine": checkup.machine,
+        "Libraries": checkup.libraries,
+        "Devices": checkup.devices,
+        "Extras": checkup.extras,
+        "A model": checkup.model,
+    }
+    for title, examine in parts.items():
+        table = Table.grid(padding=(0, 2))
+        for finding in examine():
+            mark = Text("  ✓", "green") if finding.good else Text("  –", "yellow")
+            table.add_row(mark, finding.what, Text(finding.found))
+            unwell += not finding.good and title in ("Libraries", "A model")
+        console.print(Text(title, "bold"))
+        console.print(table)
+    if unwell:
+        raise typer.Exit(1)

@@ -1,0 +1,117 @@
+"""What a run does with each text, and where the texts come from: both can be sent to a worker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from dataclasses import dataclass
+from itertools import islice
+
+from piste.data import Columns, Example, read_examples
+from piste.errors import InputError
+from piste.explain import explain
+from piste.explanation import Explanation
+from piste.lexicon import Lexicon
+from piste.methods.base import Method
+from piste.models.gathering import together
+from piste.models.loading import load
+from piste.models.protocol import Classifier
+from piste.runs.judging import reason
+from piste.runs.shards import Shard
+
+THREADS = 8  # explanations at once, whose sequences share batches
+Numbered = tuple[int, list[tuple[int, Example]]]  # a shard's number, its texts with theirs
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is done with every text; small enough to send to a worker."""
+
+    model: str | None  # None: a classifier of this process
+    device: str | None
+    trust_remote_code: bool
+    method: str | Method
+    unit: str
+    repeats: str
+    long: str
+    target: str | int | None
+    seed: int
+    budget: int | None
+    tolerance: float | None
+    refine: int | None
+    lexicon: str | None = None  # its file
+    scores: tuple[str, ...] = ()
+
+    def classifier(self) -> Classifier:
+        """The model, loaded in the process that asks."""
+        trusted = self.trust_remote_code
+        return load(self.model or "demo", device=self.device, trust_remote_code=trusted)
+
+    def explain(
+        self, classifier: Classifier, example: Example, known: Lexicon | None
+    ) -> Explanation:
+        return explain(
+            example.text,
+            classifier,
+            self.method,
+            pair=example.pair,
+            target=self.target,
+            unit=self.unit,
+            repeats=self.repeats,
+            long=self.long,
+            seed=self.seed,
+            budget=self.budget,
+            tolerance=self.tolerance,
+            lexicon=known,
+            refine=self.refine if known is not None else None,
+        )
+
+
+@dataclass(frozen=True)
+class Source:
+    """The texts of a run as a stream of shards; small enough to send to a worker."""
+
+    data: str
+    columns: Columns
+    limit: int | None
+    split: str
+    shard: int  # texts
+
+    def examples(self) -> Iterator[Example]:
+        return read_examples(self.data, self.columns, limit=self.limit, split=self.split)
+
+    def first(self) -> Example:
+        """The first text: a wrong path or an empty file is found out before anything is made."""
+        for example in self.examples():
+            return example
+        raise InputError("There is no text in the data.", "Check the file and its column.")
+
+    def missing(self, there: Set[int]) -> Iterator[Numbered]:
+        """The shards that are not there yet."""
+        numbered = enumerate(self.examples())
+        number = 0
+        while texts := list(islice(numbered, self.shard)):
+            if number not in there:
+                yield number, texts
+            number += 1
+
+
+def explained(
+    texts: list[tuple[int, Example]], job: Job, classifier: Classifier, known: Lexicon | None
+) -> Shard:
+    """The shard of these texts."""
+
+    def one(shared: Classifier, item: tuple[int, Example]) -> Explanation | str:
+        example = item[1]
+        if example.problem is not None:
+            return example.problem
+        try:
+            return job.explain(shared, example, known)
+        except Exception as error:  # one text must not end the run, whatever the model does to it
+            return reason(error)
+
+    made = Shard.of(job.scores)
+    for (index, example), found in zip(
+        texts, together(classifier, texts, one, THREADS), strict=True
+    ):
+        made.add(index, example, found)
+    return made

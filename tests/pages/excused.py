@@ -1,0 +1,27 @@
+"""Commands on the pages that the tests do not run, each with the reason.
+
+A key is the beginning of a command, word by word. `test_docs.py` fails on an entry that no page
+uses any more.
+"""
+
+# Never run.
+EXCUSED = {
+    "source .venv/bin/activate": "the environment that `make demo` makes; the tests run in one",
+    "ray start": "starts daemons of a cluster, which outlive the test",
+    "piste run reviews.jsonl --model my-org/my-classifier --out results --engine ray --workers 16"
+    " --device cuda": "needs a cluster with GPUs",
+    "jupyter execute": "writes into the notebook; tests/test_examples.py runs all of them on copies",
+    "piste theory --questions": "minutes; tests/theory measures the same questions",
+}
+
+# Run by `make test-slow` only.
+SLOW = {
+    "piste run reviews.jsonl --model my-org/my-classifier --out results --engine ray": (
+        "a Ray of its own takes most of a minute"
+    ),
+}
+
+# Blocks of libraries that the test environment does not hold: they are compiled, not run.
+COMPILED = {
+    "interpreto": "a peer of the benchmark only; `make bench` makes an environment for it",
+}

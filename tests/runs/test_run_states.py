@@ -1,0 +1,112 @@
+"""A run that is mistaken, of pairs, stopped, or done: each says so."""
+
+import io
+import json
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+import piste
+from piste.cli import app, progress
+from piste.render import corpus
+from piste.runs import shards
+from piste.runs.corpus import summarise
+
+TEXTS = ["the film was good", "a terrible film", "great fun", "not good"]
+
+
+def written(path, **more):
+    rows = [{"id": str(i), "text": text} | more for i, text in enumerate(TEXTS)]
+    path.write_text("\n".join(map(json.dumps, rows)) + "\n")
+    return path
+
+
+def said(summary):
+    stream = io.StringIO()
+    corpus.show(summary, Console(file=stream, width=200))
+    return stream.getvalue()
+
+
+def test_a_mistaken_run_leaves_no_folder(tmp_path, demo):
+    empty = tmp_path / "empty.jsonl"
+    empty.write_text("")
+    data = written(tmp_path / "data.jsonl")
+    for mistake in (
+        lambda out: piste.run(tmp_path / "nowhere.jsonl", demo, out),
+        lambda out: piste.run(empty, demo, out),
+        lambda out: piste.run(data, demo, out, target="all"),
+        lambda out: piste.run(data, demo, out, long="fold"),
+        lambda out: piste.run(data, demo, out, engine="steam"),
+        lambda out: piste.run(data, demo, out, method="lime", refine=3),
+    ):
+        with pytest.raises(piste.PisteError):
+            mistake(tmp_path / "out")
+        assert not (tmp_path / "out").exists()
+
+
+def test_pairs_are_explained_without_a_lexicon(tmp_path, demo):
+    data = written(tmp_path / "pairs.jsonl", text_pair="a bad plot")
+    report = piste.run(data, demo, tmp_path / "out", budget=40)
+    assert report.failed == 0
+    assert not (tmp_path / "out" / "lexicon.json.gz").exists()
+    (texts,) = shards.read(tmp_path / "out", shards.TEXTS, ["forwards"])
+    assert min(texts["forwards"]) > 1
+
+
+def test_a_lexicon_refuses_a_pair(demo):
+    lexicon = piste.build_lexicon(TEXTS, demo)
+    with pytest.raises(piste.PisteError, match="single texts"):
+        piste.explain(TEXTS[0], demo, lexicon=lexicon, pair=TEXTS[1])
+
+
+def test_long_texts_of_a_run_can_be_read_in_windows(tmp_path, demo):
+    long = tmp_path / "long.jsonl"
+    long.write_text(json.dumps({"text": "a good film " * 400}) + "\n")
+    options = {"method": "gradients", "long": "windows"}
+    piste.run(long, demo, tmp_path / "out", **options)
+    (rows,) = shards.read(tmp_path / "out", shards.PLAYERS, ["word"])
+    assert len(rows["word"]) == 1200
+
+
+def test_a_run_that_is_done_says_so(tmp_path):
+    data = written(tmp_path / "data.jsonl")
+    arguments = ["run", str(data), "--out", str(tmp_path / "out"), "--method", "occlusion"]
+    first, second = (CliRunner().invoke(app, arguments).output for _ in range(2))
+    assert "Nothing was left" not in first
+    assert "Nothing was left to do" in second
+    assert "4 texts in" in second
+
+
+def test_a_summary_of_an_unfinished_run_says_so(tmp_path, demo):
+    data = written(tmp_path / "data.jsonl")
+    piste.run(data, demo, tmp_path / "out", refine=0)
+    assert summarise(tmp_path / "out").ended
+    assert "has not ended" not in said(summarise(tmp_path / "out"))
+    manifest = tmp_path / "out" / "manifest.json"
+    told = json.loads(manifest.read_text())
+    del told["ended"]
+    manifest.write_text(json.dumps(told))
+    assert "has not ended" in said(summarise(tmp_path / "out"))
+    assert "has not ended" in corpus.page(summarise(tmp_path / "out"))
+
+
+def test_labels_that_the_model_does_not_know_are_named(tmp_path, demo):
+    data = written(tmp_path / "data.jsonl", label="<pos>")
+    piste.run(data, demo, tmp_path / "out", refine=0)
+    summary = summarise(tmp_path / "out")
+    assert summary.strange == ("<pos>",)
+    assert summary.right is None
+    assert "does not know these labels of the data: <pos>" in said(summary)
+    assert "&lt;pos&gt;" in corpus.page(summary)
+
+
+def test_off_a_terminal_progress_is_a_line_now_and_then(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    stream = io.StringIO()
+    with progress.LateBar("Texts", Console(file=stream)) as bar:
+        for done in range(1, 91):
+            now[0] += 1
+            bar(done, 1000)
+    assert stream.getvalue().splitlines() == [f"Texts: {n} of 1,000" for n in (30, 60, 90)]
