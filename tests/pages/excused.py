@@ -10,6 +10,7 @@ EXCUSED = {
     "ray start": "starts daemons of a cluster, which outlive the test",
     "piste run reviews.jsonl --model my-org/my-classifier --out results --engine ray --workers 16"
     " --device cuda": "needs a cluster with GPUs",
+    "jupyter execute": "writes into the notebook; tests/test_examples.py runs copies",
     "piste theory --questions": "minutes; tests/theory measures the same questions",
 }
 
