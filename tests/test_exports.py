@@ -69,8 +69,38 @@ def test_scores_without_a_side_are_refused(demo, explanation):
         explanation.to_shap("nonsense")
 
 
+def test_the_scores_of_another_class_are_refused(demo):
+    every = piste.explain(TEXT, demo, target="all")
+    (other,) = [name for name in every.scores if name.startswith("value: ")]
+    with pytest.raises(piste.PisteError, match="no score"):
+        every.to_shap(other)
+
+
 @pytest.mark.parametrize(("library", "call"), [("pandas", "to_pandas"), ("shap", "to_shap")])
 def test_a_missing_library_is_named(library, call, explanation, monkeypatch):
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(piste.PisteError, match=f"pip install {library}"):
         getattr(explanation, call)()
+
+
+def test_a_comparison_as_a_data_frame_and_its_verdict(demo):
+    found = piste.compare(TEXT, demo, ["occlusion", "gradients"], measure=True)
+    frame = found.to_pandas()
+    assert list(frame.columns) == ["word", "start", "end", "occlusion", "gradients"]
+    own = found.explanations["gradients"]
+    assert frame["gradients"].tolist() == own.scores[own.primary].tolist()
+    assert " ".join(found.verdict.split()) in " ".join(str(found).split())
+
+
+def test_a_summary_as_a_data_frame(demo, tmp_path):
+    lexicon = piste.build_lexicon(["A good film", "a bad plot"], demo, out=tmp_path / "words.json")
+    summary = piste.summarise(tmp_path / "words.json")
+    frame = summary.to_pandas()
+    assert len(frame) == len(lexicon)
+    assert frame["word"].tolist() == [word.word for word in summary.strongest()]
+    assert frame["lin"].abs().is_monotonic_decreasing
+
+
+def test_every_method_is_public_by_its_class():
+    for method in piste.METHODS.values():
+        assert getattr(piste, type(method).__name__) is type(method)

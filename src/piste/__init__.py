@@ -23,6 +23,16 @@ if TYPE_CHECKING:
     from piste.lexicon import Lexicon as Lexicon
     from piste.methods import METHODS as METHODS
     from piste.methods.adapted import adapt as adapt
+    from piste.methods.anchors import Anchors as Anchors
+    from piste.methods.attention import Attention as Attention
+    from piste.methods.gam import GamSurrogate as GamSurrogate
+    from piste.methods.gradients import Gradients as Gradients
+    from piste.methods.integrated_gradients import IntegratedGradients as IntegratedGradients
+    from piste.methods.kernel_shap import KernelShap as KernelShap
+    from piste.methods.lime import Lime as Lime
+    from piste.methods.linear import LinearSurrogate as LinearSurrogate
+    from piste.methods.occlusion import Occlusion as Occlusion
+    from piste.methods.rollout import Rollout as Rollout
     from piste.methods.slalom import Slalom as Slalom
     from piste.methods.slalom_ana import SlalomAna as SlalomAna
     from piste.models.callable import from_function as from_function
@@ -61,6 +71,16 @@ _HOMES = {
     "METHODS": "piste.methods",
     "Slalom": "piste.methods.slalom",
     "SlalomAna": "piste.methods.slalom_ana",
+    "Anchors": "piste.methods.anchors",
+    "Attention": "piste.methods.attention",
+    "GamSurrogate": "piste.methods.gam",
+    "Gradients": "piste.methods.gradients",
+    "IntegratedGradients": "piste.methods.integrated_gradients",
+    "KernelShap": "piste.methods.kernel_shap",
+    "Lime": "piste.methods.lime",
+    "LinearSurrogate": "piste.methods.linear",
+    "Occlusion": "piste.methods.occlusion",
+    "Rollout": "piste.methods.rollout",
     "PisteError": "piste.errors",
 }
 __all__ = [*_HOMES, "__version__"]

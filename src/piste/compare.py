@@ -7,11 +7,12 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from piste.errors import PisteError, SettingError, few, whole_number
 from piste.explain import explain
 from piste.explanation import Explanation, FloatArray, Target
+from piste.exports import data_frame
 from piste.files import write_atomic
 from piste.methods import find_method
 from piste.methods.base import Method
@@ -25,6 +26,9 @@ from piste.models.target import resolve_target
 from piste.text.cutting import truncated
 from piste.text.encoding import texts
 from piste.text.players import Players, split
+
+if TYPE_CHECKING:
+    import pandas
 
 SEVEN = (
     "slalom",
@@ -95,6 +99,18 @@ class Comparison:
             write_atomic(path, text + "\n")
         return text
 
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row a player: its text and place, and the score that each method ranks by."""
+        players = self.first.players
+        columns: dict[str, Any] = {
+            self.first.unit: [player.text for player in players],
+            "start": [player.start for player in players],
+            "end": [player.end for player in players],
+        }
+        return data_frame(
+            columns | {name: one.scores[one.primary] for name, one in self.explanations.items()}
+        )
+
     # As with an Explanation, the pictures are loaded only when asked for.
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
         """One self-contained HTML page, also written to `path` when given."""
@@ -104,6 +120,13 @@ class Comparison:
         if path is not None:
             write_atomic(path, text)
         return text
+
+    @property
+    def verdict(self) -> str:
+        """Which explanation to trust on this text, from what was measured."""
+        from piste.render.comparison_words import verdict
+
+        return verdict(self)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
         """A matplotlib figure, also written to `path` (.png, .svg or .pdf) when given."""

@@ -238,6 +238,11 @@ class Explanation:
             )
         return float(self.scores[own][gone].sum())
 
+    @property
+    def elsewhere(self) -> bool:
+        """Whether another library made the scores: what that cost is not in `cost`."""
+        return "adapted" in self.settings
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON; `from_dict` gives the same explanation back."""
         data = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}

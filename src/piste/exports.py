@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from itertools import pairwise
 from types import ModuleType
@@ -15,6 +16,7 @@ from piste.explanation import SIDELESS, Explanation
 if TYPE_CHECKING:
     import pandas
 
+OTHER_CLASS = ": "  # in the name of a score that belongs to another class: "value: neutral"
 ADDING_UP = ("shapley", "removal")  # what a plot of sums shows first
 
 
@@ -33,6 +35,11 @@ def to_pandas(explanation: Explanation) -> pandas.DataFrame:
         columns[name] = values.copy()
         if name in explanation.errors:
             columns[f"{name}_error"] = explanation.errors[name].copy()
+    return data_frame(columns)
+
+
+def data_frame(columns: Mapping[str, Any]) -> pandas.DataFrame:
+    """A data frame of these columns, where pandas is there."""
     frame: pandas.DataFrame = _library("pandas").DataFrame(columns)
     return frame
 
@@ -43,8 +50,9 @@ def to_shap(explanation: Explanation, score: str | None = None) -> Any:
     The base value is what the scores leave of the model's score, so that they add up to it.
     """
     name = score or next((n for n in ADDING_UP if n in explanation.scores), explanation.primary)
-    if name not in explanation.scores:
-        raise choices("score", name, list(explanation.scores))
+    own = [known for known in explanation.scores if OTHER_CLASS not in known]
+    if name not in own:  # another class's scores do not add up to this one's
+        raise choices("score", name, own)
     if name in SIDELESS:
         raise SettingError(
             f"{name!r} has no side, and shap's plots need one.",

@@ -8,6 +8,7 @@ import numpy as np
 from piste.errors import SettingError
 from piste.explanation import Cost, Explanation, FloatArray
 from piste.merging import merged
+from piste.methods.adapted import Adapted
 from piste.methods.classes import MOST
 from piste.methods.every_class import EveryClass
 from piste.models.query import Meter, Query
@@ -23,6 +24,10 @@ def in_windows(
     windows: Sequence[Encoding], query: Query, task: Task, explained: Explain
 ) -> Explanation:
     """Every window explained for the same target, with its share of the budget, and merged."""
+    if isinstance(task.method, Adapted):
+        raise SettingError(
+            "Adapted scores are of a text that the model reads at once.", "Leave long out."
+        )
     tokens = np.array([len(window.ids) for window in windows])
     weights = tokens / tokens.sum()
     wholes = query.logits(Ragged.of([window.ids for window in windows]))

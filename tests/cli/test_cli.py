@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -170,3 +171,12 @@ def test_the_focus_is_slaloms():
     refused = run("explain", TEXT, "--method", "lime", "--focus", "text")
     assert b"has no focus" in refused.stderr
     assert b"Did you mean 'text'" in run("explain", TEXT, "--focus", "txt").stderr
+
+
+def test_a_terminal_of_few_letters_keeps_the_signs():
+    command = [sys.executable, "-m", "piste", "explain", "The plot is thin."]
+    plain = {"PYTHONIOENCODING": "cp1252"}
+    found = subprocess.run(command, env=os.environ | plain, capture_output=True, check=True)
+    said = found.stdout.decode("cp1252")
+    assert re.search(r"thin +-\d", said), said
+    assert "?" not in said

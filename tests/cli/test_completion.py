@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from piste.methods import METHODS
+from piste.metrics import METRICS
 from piste.text.players import REPEATS, UNIT_NAMES
 
 
@@ -36,6 +37,8 @@ def completed(words: str) -> set[str]:
         ("piste explain --method ", set(METHODS)),
         ("piste explain --unit ", set(UNIT_NAMES)),
         ("piste run --repeats ", set(REPEATS)),
+        ("piste compare --methods lime,gr", {"lime,gradients"}),
+        ("piste evaluate --metrics ", set(METRICS)),
     ],
 )
 def test_what_is_offered(words, offered):

@@ -35,3 +35,18 @@ def test_a_text_instead_of_a_list_is_refused(demo):
         piste.predict([], demo)
     with pytest.raises(piste.PisteError, match="scale"):
         piste.predict(["A text."], demo, "odds")
+
+
+def test_nothing_without_special_tokens_is_undecided(byte_level):
+    model = piste.from_function(lambda ids: 1.0 + ids.sum(axis=1), tokenizer=byte_level)
+    answers = piste.predict(["", "a film"], model, "log-odds")
+    assert answers[0].tolist() == [0, 0]
+    assert answers[1, 1] > 0
+    assert piste.predict(iter(["a film"]), model).shape == (1, 2)
+    assert piste.predict([""], model).tolist() == [[0.5, 0.5]]
+
+
+@pytest.mark.parametrize("texts", [None, 3, ["a", None], ["\ud800"]])
+def test_what_is_no_text_is_refused(texts, demo):
+    with pytest.raises(piste.PisteError):
+        piste.predict(texts, demo)

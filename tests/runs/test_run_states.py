@@ -39,6 +39,12 @@ def test_a_mistaken_run_leaves_no_folder(tmp_path, demo):
         lambda out: piste.run(data, demo, out, long="fold"),
         lambda out: piste.run(data, demo, out, engine="steam"),
         lambda out: piste.run(data, demo, out, method="lime", refine=3),
+        lambda out: piste.run(data, demo, out, tolerance=5),
+        lambda out: piste.run(data, demo, out, unit="syllable"),
+        lambda out: piste.run(data, demo, out, repeats="thrice"),
+        lambda out: piste.run(data, demo, out, budget=-1),
+        lambda out: piste.run(data, demo, out, target="no label"),
+        lambda out: piste.run(data, demo, out, refine=-3),
     ):
         with pytest.raises(piste.PisteError):
             mistake(tmp_path / "out")
@@ -52,6 +58,37 @@ def test_pairs_are_explained_without_a_lexicon(tmp_path, demo):
     assert not (tmp_path / "out" / "lexicon.json.gz").exists()
     (texts,) = shards.read(tmp_path / "out", shards.TEXTS, ["forwards"])
     assert min(texts["forwards"]) > 1
+
+
+def test_pairs_are_known_by_the_first_good_row(tmp_path, demo):
+    data = written(tmp_path / "pairs.jsonl", text_pair="a bad plot")
+    data.write_text('{"text": ""}\n' + data.read_text())
+    report = piste.run(data, demo, tmp_path / "out", method="occlusion")
+    assert (report.texts, report.failed) == (5, 1)
+    with pytest.raises(piste.PisteError, match="single texts"):
+        piste.run(data, demo, tmp_path / "other", refine=7)
+
+
+def test_a_function_of_pairs_is_run_and_judged(tmp_path):
+    def overlap(pairs):
+        return [len({*a.split()} & {*b.split()}) - 1.5 for a, b in pairs]
+
+    data = written(tmp_path / "pairs.jsonl", text_pair="a good film")
+    classifier = piste.from_function(overlap, ["unlike", "alike"])
+    report = piste.run(data, classifier, tmp_path / "out", method="occlusion")
+    assert report.failed == 0
+    judged = piste.evaluate(data, classifier, ["occlusion"], ["deletion"], out=tmp_path / "judged")
+    assert not judged.failures()
+
+
+def test_a_larger_limit_goes_on_and_a_smaller_one_loses_nothing(tmp_path, demo):
+    data = written(tmp_path / "data.jsonl")
+    made = [
+        piste.run(data, demo, tmp_path / "out", method="occlusion", limit=limit)
+        for limit in (2, None, 3, None)
+    ]
+    assert [report.texts for report in made] == [2, 4, 4, 4]
+    assert [report.made for report in made] == [2, 4, 0, 0]
 
 
 def test_a_lexicon_refuses_a_pair(demo):

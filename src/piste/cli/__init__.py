@@ -1,5 +1,6 @@
 """The command line. One file a command; everything heavy is imported when a command runs."""
 
+import codecs
 import io
 import logging
 import os
@@ -24,6 +25,9 @@ from piste.cli import (
 )
 from piste.errors import PisteError
 
+NEAREST = "piste-nearest"
+# What a terminal of few letters shows instead: a minus sign must not become a question mark.
+PLAIN = str.maketrans("−–·│█“”²×→±", '--*|#""2x>~')
 INTERRUPTED = 130  # what shells say of Ctrl-C
 
 app = typer.Typer(
@@ -73,11 +77,21 @@ def _options(
         logging.getLogger("piste").setLevel(logging.DEBUG)
 
 
+def _nearest(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    shown = error.object[error.start : error.end].translate(PLAIN)
+    return shown.encode("ascii", "replace").decode(), error.end
+
+
+codecs.register_error(NEAREST, _nearest)
+
+
 def main() -> None:
     """Run the command line: exit code 2 and one line for a user's mistake, 130 for Ctrl-C."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that cannot show a character
+            stream.reconfigure(errors=NEAREST)  # a terminal that cannot show a character
     try:
         app()
     except PisteError as error:

@@ -15,7 +15,9 @@ def compare(
     methods: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME,NAME,...", help="Which ones, see `piste methods`; without it, seven."
+            metavar="NAME,NAME,...",
+            help="Which ones, see `piste methods`; without it, seven.",
+            autocompletion=options.METHODS,
         ),
     ] = None,
     pair: options.Pair = None,

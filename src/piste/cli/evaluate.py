@@ -18,11 +18,16 @@ def evaluate(
         typer.Option(
             metavar="NAME,NAME,...",
             help="See `piste methods`; slalom:value ranks by another score. Without it, five.",
+            autocompletion=options.METHODS,
         ),
     ] = None,
     metrics: Annotated[
         str | None,
-        typer.Option(metavar="NAME,NAME,...", help="See `piste metrics`. Without it, four."),
+        typer.Option(
+            metavar="NAME,NAME,...",
+            help="See `piste metrics`. Without it, four.",
+            autocompletion=options.METRICS,
+        ),
     ] = None,
     limit: options.Limit = None,
     train: Annotated[

@@ -14,6 +14,25 @@ def _methods() -> list[str]:
     return list(METHODS)
 
 
+def _metrics() -> list[str]:
+    from piste.metrics import METRICS
+
+    return list(METRICS)
+
+
+def each_of(names: Callable[[], list[str]]) -> Callable[[str], list[str]]:
+    """Complete the last of several names with commas between them."""
+
+    def complete(incomplete: str) -> list[str]:
+        before, comma, _ = incomplete.rpartition(",")
+        return [f"{before}{comma}{name}" for name in names()]
+
+    return complete
+
+
+METHODS, METRICS = each_of(_methods), each_of(_metrics)
+
+
 def among(*names: str) -> Callable[[], list[str]]:
     """Complete one of these."""
     return lambda: list(names)

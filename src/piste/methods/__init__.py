@@ -48,7 +48,7 @@ def find_method(method: str | Method) -> tuple[str, Method]:
             f"{method!r} is not a method.", f"Give a name ({', '.join(METHODS)}) or an object."
         )
     names = [name for name, known in METHODS.items() if type(known) is type(method)]
-    own = getattr(method, "name", type(method).__name__)  # an adapted result brings its name
+    own = method.name if isinstance(method, Adapted) else type(method).__name__
     return (names or [own])[0], method
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import inspect
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -14,7 +16,7 @@ from piste.errors import InputError, SettingError
 from piste.explanation import FloatArray, Target
 from piste.methods.base import Attribution
 from piste.methods.coalitions import BoolArray, Game
-from piste.methods.foreign import Foreign, Piece, library, read
+from piste.methods.foreign import Foreign, Piece, library, read, same_label
 from piste.models.query import Query
 from piste.text.players import Players
 
@@ -25,68 +27,141 @@ CLOSE = 0.02  # of the model's score: how near a sum must come to be on its scal
 class Adapted:
     """Scores that another explainer found, laid on the words of the text."""
 
-    result: Any  # what it found, or a function of the text that finds it
+    result: Any  # what it found, or a function of the text (and the label) that finds it
     name: str
+    label: str | None = None  # for which the scores speak
     same_scale: bool | None = None
 
     def told(self) -> dict[str, Any]:
-        """The settings: what was found is in the scores."""
-        return {"name": self.name, "same_scale": self.same_scale}
+        """The settings; a digest tells one result or function from another."""
+        known = {"name": self.name, "label": self.label, "same_scale": self.same_scale}
+        return {"adapted": _digest(self.result), **known}
 
     def explain(
         self, query: Query, players: Players, target: Target, rng: np.random.Generator
     ) -> Attribution:
         if players.paired:
             raise SettingError("Adapted scores are of one text.", "Leave the pair out.")
-        found = read(self._found(players.text), players, target)
-        given = _laid(found.pieces, players)
-        if not given.any():
-            raise InputError("No score lies on the text.", "Is it of another text?")
-        if not self._on_scale(found, target):
-            notes = (_on_no_scale(found, target),)
-            return Attribution({"given": given}, "given", notes=notes)
+        found = self._signed(read(self._found(players.text, target), players, target), target)
         shares = [replace(piece, score=piece.score / piece.times) for piece in found.pieces]
+        # A sentence has each of its words' scores once, however often they share it.
+        given = _laid(shares if players.unit == "sentence" else found.pieces, players)
+        if not self._on_scale(found, target):
+            notes = (*found.notes, _on_no_scale(found, target))
+            return Attribution({"given": given}, "given", notes=notes)
         each = _laid(shares, players)
-        game = Game(query, players, target, "delete")
 
         def predict(keep: BoolArray) -> FloatArray:
             return np.asarray(target.score - ~keep @ each)
 
-        fidelity = game.checked(predict, rng, players.whole)
-        return Attribution({"weight": given, "removal": each}, "weight", fidelity=fidelity)
+        game = Game(query, players, target, "delete")
+        return Attribution(
+            {"weight": given, "removal": each},
+            "weight",
+            fidelity=game.checked(predict, rng, players.whole),
+            notes=found.notes,
+        )
 
-    def _found(self, text: str) -> object:
-        return self.result(text) if callable(self.result) else self.result
+    @property
+    def _is_function(self) -> bool:
+        return callable(self.result) and library(self.result) == "given"
+
+    def _found(self, text: str, target: Target) -> object:
+        if not self._is_function:
+            return self.result
+        return self.result(text, target.label) if _takes_two(self.result) else self.result(text)
+
+    def _signed(self, found: Foreign, target: Target) -> Foreign:
+        """The scores towards the target: as they are, or turned round for the other of two."""
+        if found.labelled or len(target.labels) == 1:
+            return found
+        if self.label is None:
+            if self._is_function and not _takes_two(self.result):
+                raise SettingError(
+                    "It is not known for which label the scores of the function speak.",
+                    f"Say it, adapt(..., label={target.labels[-1]!r}), or take it as a second"
+                    " argument: f(text, label).",
+                )
+            _check_side(found, target)
+            return found
+        if self.label not in target.labels:
+            raise SettingError(
+                f"The model has no label {self.label!r}.", f"It has {', '.join(target.labels)}."
+            )
+        if self.label == target.label:
+            return found
+        if len(target.labels) > 2:
+            same_label(self.label, target)
+        turned = tuple(replace(piece, score=-piece.score) for piece in found.pieces)
+        total = None if found.total is None else -found.total
+        return replace(found, pieces=turned, total=total)
 
     def _on_scale(self, found: Foreign, target: Target) -> bool:
-        """Whether the scores are changes of the target's own score: as told, or as they add up."""
-        if self.same_scale is not None:
-            return self.same_scale
-        near = CLOSE * max(1.0, abs(target.score))
-        return found.total is not None and math.isclose(found.total, target.score, abs_tol=near)
+        """Whether the scores are changes of the target's own score: as told, or as they add up.
+
+        For a function it must be told: texts whose sums happen to fit are no fair choice.
+        """
+        if self.same_scale is not None or self._is_function or found.total is None:
+            return bool(self.same_scale)
+        is_probability = target.probability is not None and _near(found.total, target.probability)
+        return _near(found.total, target.score) and not is_probability
 
 
-def adapt(result: Any, name: str | None = None, *, same_scale: bool | None = None) -> Adapted:
+def adapt(
+    result: Any,
+    name: str | None = None,
+    *,
+    label: str | None = None,
+    same_scale: bool | None = None,
+) -> Adapted:
     """Make a method of what shap, lime, captum or anything else found, to measure it with ours.
 
     result: a `shap.Explanation` of one text, a lime explanation, (token, score) pairs, a dict of
     words, one number for every token that the model reads (captum), or a function that makes one
-    of these of a text. Scores of pieces of a word are added up.
+    of these of a text, or of a text and a label. Scores of pieces of a word are added up.
     name: as it is called in tables; by default the library's.
+    label: for which the scores speak, where the result does not say it itself. For the other of
+    two labels they are turned round.
     same_scale: True where the scores are changes of the log-odds (or whatever is explained): they
     are then tried as predictions too. None: as shap's sum tells; others only order the words.
 
-        theirs = piste.adapt(shap_values[0], "shap")
+        theirs = piste.adapt(shap_values[0], "shap", label="positive")
         print(piste.compare(text, classifier, ["slalom", theirs], measure=True))
     """
     if name is not None and not (isinstance(name, str) and name.strip()):
         raise SettingError(f"name is {name!r}.", 'Give a text: "shap".')
-    return Adapted(result, name or library(result), same_scale)
+    return Adapted(result, name or library(result), label, same_scale)
+
+
+def _takes_two(function: Any) -> bool:
+    """Whether a function wants the label too: a second argument without a default."""
+    try:
+        given = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # built in
+        return False
+    needed = [one for one in given if one.default is one.empty and one.kind in (0, 1)]
+    return len(needed) == 2
+
+
+def _check_side(found: Foreign, target: Target) -> None:
+    """Scores that add up to the other label's score are that label's."""
+    other = found.total is not None and _near(found.total, -target.score)
+    if other and len(target.labels) == 2 and abs(target.score) > CLOSE:
+        name = next(label for label in target.labels if label != target.label)
+        raise SettingError(
+            f"The scores add up to {found.total:.2f}, and the model says {target.score:.2f} for"
+            f" {target.label!r}: they speak for {name!r}.",
+            f"Say so: adapt(..., label={name!r}).",
+        )
+
+
+def _near(one: float, other: float) -> bool:
+    return math.isclose(one, other, abs_tol=CLOSE * max(1.0, abs(other)))
 
 
 def _laid(pieces: Sequence[Piece], players: Players) -> FloatArray:
     """Every piece's score on the players under it, in proportion to how much of it they cover."""
-    scores = np.zeros(len(players))
+    scores, covered = np.zeros(len(players)), False
     ends = [player.end for player in players.items]
     for piece in pieces:
         start, end = piece.span
@@ -98,6 +173,9 @@ def _laid(pieces: Sequence[Piece], players: Players) -> FloatArray:
             covers[index] = min(end, player.end) - max(start, player.start)
         for index, cover in covers.items():
             scores[index] += piece.score * cover / sum(covers.values())
+        covered = covered or bool(covers)
+    if not covered:
+        raise InputError("No score lies on the text.", "Is it of another text?")
     return scores
 
 
@@ -109,3 +187,19 @@ def _on_no_scale(found: Foreign, target: Target) -> str:
     if found.total is None:
         return said
     return f"{said} They add up to {found.total:.2f}, the model says {target.score:.2f}."
+
+
+def _digest(result: Any) -> str:
+    """What tells one result from another, or one function from another of the same name."""
+    code = getattr(result, "__code__", None)
+    if code is not None:
+        content: object = (code.co_code, code.co_names, repr(code.co_consts))
+    elif hasattr(result, "values") and not callable(result.values):
+        content = np.asarray(result.values).tobytes()
+    elif hasattr(result, "local_exp"):
+        content = repr(sorted(result.local_exp.items()))
+    elif hasattr(result, "detach"):
+        content = np.asarray(result.detach().cpu()).tobytes()
+    else:
+        content = np.asarray(result).tobytes() if hasattr(result, "tobytes") else repr(result)
+    return hashlib.blake2b(repr(content).encode(), digest_size=8).hexdigest()

@@ -7,21 +7,18 @@ the text with a score; `adapted.py` gives the pieces to the players.
 from __future__ import annotations
 
 import math
-import re
-import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from piste.errors import InputError, SettingError, choices
+from piste.errors import InputError, SettingError, choices, few
 from piste.explanation import FloatArray, Target
+from piste.methods import placing
 from piste.text.encoding import Span
 from piste.text.players import Players
-from piste.text.units import is_word_character
 
-SPECIAL = re.compile(r"\[[A-Z]+\d*\]|<[^<>\s]+>|<\|[^|]+\|>")  # [CLS], </s>, <|endoftext|>
 SHAPES = (
     "Give a shap.Explanation of one text, a lime explanation, (token, score) pairs, a dict of"
     " words, or one number for every token."
@@ -39,24 +36,12 @@ class Piece:
 
 @dataclass(frozen=True)
 class Foreign:
-    """What another explainer says of a text, towards one target."""
+    """What another explainer says of a text."""
 
     pieces: tuple[Piece, ...]
+    labelled: bool = False  # it knows for which label: the target's column was taken
     total: float | None = None  # what its scores and its base value add up to, where it says so
-
-
-def read(result: object, players: Players, target: Target) -> Foreign:
-    """The pieces of whatever was given; raises where it cannot be understood."""
-    known = library(result)
-    if known == "shap":
-        return _of_shap(result, players.text, target)
-    if known == "lime":
-        return _of_lime(result, target)
-    if isinstance(result, Mapping):
-        return _of_words(result, players)
-    if isinstance(result, Sequence) and result and not isinstance(result[0], int | float):
-        return _of_pairs(_pairs(result), players)
-    return _of_numbers(result, players)
+    notes: tuple[str, ...] = ()
 
 
 def library(result: object) -> str:
@@ -68,18 +53,42 @@ def library(result: object) -> str:
     return "given"
 
 
-def _of_shap(result: Any, text: str, target: Target) -> Foreign:
+def read(result: Any, players: Players, target: Target) -> Foreign:
+    """The pieces of whatever was given; raises where it cannot be understood."""
+    known = library(result)
+    if known == "shap":
+        return _of_shap(result, players, target)
+    if known == "lime":
+        return _of_lime(result, players.text, target)
+    if hasattr(result, "to_dict") and hasattr(result, "index"):  # a pandas Series
+        result = result.to_dict()
+    if isinstance(result, Mapping) and all(isinstance(word, str) for word in result):
+        return _of_words(list(result), [_number(score) for score in result.values()], players.text)
+    if isinstance(result, Mapping):
+        result = list(result.values())
+    if isinstance(result, Sequence) and len(result) and isinstance(result[0], Sequence):
+        return _of_pairs(*_pairs(result), players)
+    return _of_numbers(result, players)
+
+
+def _of_shap(result: Any, players: Players, target: Target) -> Foreign:
     tokens, values = result.data, np.asarray(result.values, dtype=np.float64)
     if isinstance(tokens, str) or np.ndim(tokens) != 1 or values.shape[:1] != np.shape(tokens):
         raise InputError("This is not the explanation of one text.", "Give one row: values[0].")
     base = np.asarray(result.base_values, dtype=np.float64)
+    names = result.output_names
+    labelled = isinstance(names, str) and str(names) in target.labels
     if values.ndim == 2:
-        column = _column(result.output_names, target, values.shape[1])
+        column = _column(names, target, values.shape[1])
         values, base = values[:, column], np.broadcast_to(base, values.shape[1:])[column]
-    elif isinstance(result.output_names, str):
-        _same_label(str(result.output_names), target)
+        labelled = True
+    elif labelled:
+        same_label(str(names), target)
     total = float(base) + float(values.sum()) if np.ndim(base) == 0 else None
-    return Foreign(_placed(tokens, values.tolist(), text), total)
+    placed = placing.complete([str(token) for token in tokens], players.text, _end(players))
+    if placed is None:
+        raise _of_another_text()
+    return Foreign(_pieces(placed, values.tolist()), labelled, total)
 
 
 def _column(names: Any, target: Target, count: int) -> int:
@@ -92,67 +101,81 @@ def _column(names: Any, target: Target, count: int) -> int:
     return target.index
 
 
-def _same_label(name: str, target: Target) -> None:
-    if name != target.label and name in target.labels:
+def same_label(name: str, target: Target) -> None:
+    """Raise unless the scores are for the label that is explained."""
+    if name != target.label:
         raise SettingError(
             f"These are scores for {name!r}, and {target.label!r} is explained.",
-            f"Give target={name!r}, or the other column.",
+            f"Give target={name!r}, or the scores of the other label.",
         )
 
 
-def _of_lime(result: Any, target: Target) -> Foreign:
-    sign, label = 1.0, target.index
-    if result.mode == "regression":
-        label = result.dummy_label
-    elif label not in result.local_exp and len(result.class_names or ()) == 2:
-        sign, label = -1.0, 1 - label  # of two classes, one's probability is what the other leaves
-    if label not in result.local_exp:
-        raise SettingError(
-            f"lime did not explain {target.label!r}.", f"Ask it for labels=({target.index},)."
-        )
+def _of_lime(result: Any, text: str, target: Target) -> Foreign:
     indexed = result.domain_mapper.indexed_string
+    if indexed.raw_string() != text:
+        raise _of_another_text()
+    sign, label = _lime_label(result, target)
     pieces = []
     for feature, weight in result.local_exp[label]:
         word, starts = indexed.word(feature), np.ravel(indexed.string_position(feature)).tolist()
         pieces += [
             Piece((start, start + len(word)), sign * float(weight), len(starts)) for start in starts
         ]
-    return Foreign(tuple(pieces))
+    return Foreign(tuple(pieces), labelled=result.mode != "regression")
 
 
-def _of_words(result: Mapping[Any, Any], players: Players) -> Foreign:
-    """Every occurrence of a word has its score; words in other letters (`Good`) are the same."""
-    scores = {_folded(str(word)): _number(score) for word, score in result.items()}
-    pieces = [
-        Piece((player.start, player.end), scores[_folded(player.text)])
-        for player in players.items
-        if _folded(player.text) in scores
-    ]
-    if not pieces:
+def _lime_label(result: Any, target: Target) -> tuple[float, int]:
+    """The label's index in lime's explanation, and the sign of its weights for the target."""
+    if result.mode == "regression":
+        return 1.0, int(result.dummy_label)
+    names = [str(name) for name in result.class_names or ()]
+    label = names.index(target.label) if target.label in names else target.index
+    if label in result.local_exp:
+        return 1.0, label
+    if len(names) == 2 and 1 - label in result.local_exp:
+        return -1.0, 1 - label  # of two classes, one's probability is what the other leaves
+    raise SettingError(f"lime did not explain {target.label!r}.", f"Ask it for labels=({label},).")
+
+
+def _of_words(words: list[str], scores: list[float], text: str) -> Foreign:
+    """Every occurrence of a word has its score."""
+    places = placing.words(words, text)
+    absent = [word for word, spans in zip(words, places, strict=True) if not spans]
+    if len(absent) == len(words):
         raise InputError("None of the given words is in the text.", "Is it of another text?")
-    return Foreign(tuple(pieces))
+    pieces = [
+        Piece(span, score) for spans, score in zip(places, scores, strict=True) for span in spans
+    ]
+    note = f"Scored, but not in the text as words: {few(absent, 5)}."
+    return Foreign(tuple(pieces), notes=(note,) if absent else ())
 
 
-def _of_pairs(pairs: list[tuple[str, float]], players: Players) -> Foreign:
-    """Tokens in the order of the text; else, as lime lists them, words in any order."""
-    tokens, scores = [token for token, _ in pairs], [score for _, score in pairs]
-    try:
-        return Foreign(_placed(tokens, scores, players.text))
-    except InputError:
-        words = {_folded(player.text) for player in players.items}
-        if len(set(tokens)) < len(tokens) or not words.issuperset(map(_folded, tokens)):
-            raise
-    return _of_words(dict(pairs), players)
+def _of_pairs(tokens: list[str], scores: list[float], players: Players) -> Foreign:
+    """All tokens of the text in their order; else words, in any order."""
+    placed = placing.complete(tokens, players.text, _end(players))
+    if placed is not None:
+        return Foreign(_pieces(placed, scores))
+    if len(set(tokens)) < len(tokens):
+        raise InputError(
+            "These pairs are neither all tokens of the text in their order, nor distinct words.",
+            "Give every token once, a dict of words, or one number for every token.",
+        )
+    return _of_words(tokens, scores, players.text)
 
 
-def _pairs(result: Sequence[Any]) -> list[tuple[str, float]]:
+def _end(players: Players) -> int:
+    """How far the model reads."""
+    return max(player.end for player in players.items)
+
+
+def _pairs(result: Sequence[Any]) -> tuple[list[str], list[float]]:
     try:
         pairs = [(token, score) for token, score in result]
     except (TypeError, ValueError):
         raise InputError("These are no scores that piste can read.", SHAPES) from None
     if not all(isinstance(token, str) for token, _ in pairs):
         raise InputError("These are no (token, score) pairs.", SHAPES)
-    return [(token, _number(score)) for token, score in pairs]
+    return [token for token, _ in pairs], [_number(score) for _, score in pairs]
 
 
 def _of_numbers(result: Any, players: Players) -> Foreign:
@@ -170,10 +193,8 @@ def _of_numbers(result: Any, players: Players) -> Foreign:
             f"The scores have the shape {list(numbers.shape)}.",
             "Give one number for every token: of captum's attributions, attributions.sum(-1)[0].",
         )
-    scores = _by_player(numbers, players)
     spans = [(player.start, player.end) for player in players.items]
-    given = zip(spans, scores.tolist(), strict=True)
-    return Foreign(tuple(Piece(span, _number(score)) for span, score in given))
+    return Foreign(_pieces(spans, _by_player(numbers, players).tolist()))
 
 
 def _by_player(numbers: FloatArray, players: Players) -> FloatArray:
@@ -193,56 +214,15 @@ def _by_player(numbers: FloatArray, players: Players) -> FloatArray:
     return np.bincount(owner, weights=numbers, minlength=len(players)).astype(np.float64)
 
 
-def _placed(tokens: Sequence[str], scores: Sequence[float], text: str) -> tuple[Piece, ...]:
-    """Every token where it stands next in the text; special tokens stand nowhere."""
-    folded = _folded(text)
-    pieces, position = [], 0
-    for token, score in zip(tokens, scores, strict=True):
-        found = _next(folded, str(token).strip(), position)
-        if found is not None:
-            pieces.append(Piece(found, _number(score)))
-            position = found[1]
-        elif str(token).strip() and not SPECIAL.fullmatch(str(token).strip()):
-            raise InputError(
-                f"{str(token)[:80]!r} does not come next in the text.",
-                "Give pairs in the order of the text, or a dict of words. Or is it another text?",
-            )
-    return tuple(pieces)
+def _pieces(spans: Sequence[Span | None], scores: Sequence[float]) -> tuple[Piece, ...]:
+    pairs = zip(spans, scores, strict=True)
+    return tuple(Piece(span, _number(score)) for span, score in pairs if span is not None)
 
 
-def _next(folded: str, token: str, position: int) -> Span | None:
-    """Where the token stands next: at once but for blanks and marks, else as a word, else inside.
-
-    Tokens in a row follow each other; a list of a few words leaves others out.
-    """
-    if SPECIAL.fullmatch(token) and not folded.startswith(_folded(token), position):
-        return None
-    for piece in dict.fromkeys((_folded(token), _folded(_bare(token)))):
-        starts = [found.start() + position for found in _occurrences(piece, folded[position:])]
-        at_once = [s for s in starts[:1] if not any(map(is_word_character, folded[position:s]))]
-        words = [start for start in starts if _is_word(folded, start, start + len(piece))]
-        for start in at_once or words[:1] or starts[:1]:
-            return start, start + len(piece)
-    return None
-
-
-def _occurrences(piece: str, text: str) -> Iterable[re.Match[str]]:
-    return re.finditer(re.escape(piece), text) if piece else ()
-
-
-def _is_word(text: str, start: int, end: int) -> bool:
-    around = text[max(0, start - 1) : start] + text[end : end + 1]
-    return not any(map(is_word_character, around))
-
-
-def _bare(token: str) -> str:
-    """A piece without the marks of its tokenizer: ##ing, Ġfilm, ▁film, film</w>."""
-    return token.strip().removeprefix("##").lstrip("Ġ▁Ċ").removesuffix("</w>")
-
-
-def _folded(text: str) -> str:
-    """The text in small letters without accents, as long as it was: tokenizers may change both."""
-    return "".join(unicodedata.normalize("NFD", character)[0].lower()[:1] for character in text)
+def _of_another_text() -> InputError:
+    return InputError(
+        "The scores are those of another text.", "Explain the text that the model is asked about."
+    )
 
 
 def _number(score: Any) -> float:

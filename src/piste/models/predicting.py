@@ -1,6 +1,6 @@
 """The model's answers to whole texts, for whoever wants to ask it something else than why."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Literal
 
 import numpy as np
@@ -14,12 +14,13 @@ from piste.models.query import Query
 from piste.models.target import RAW, margins, scale_of
 from piste.ragged import Ragged
 from piste.text.cutting import truncated
+from piste.text.encoding import check_text
 
 SCALES = ("probability", "log-odds")
 
 
 def predict(
-    texts: Sequence[str],
+    texts: Iterable[str],
     classifier: Classifier | str | None = None,
     scale: Literal["probability", "log-odds"] = "probability",
 ) -> FloatArray:
@@ -27,17 +28,29 @@ def predict(
 
     The form that lime and shap want of a model: `lambda texts: piste.predict(texts, classifier)`.
     scale: "probability" or "log-odds", of the label against all others; a model that gives raw
-    numbers gives them in either. A text that is too long is cut, an empty one is asked as it is.
+    numbers gives them in either. A text that is too long is cut. An empty one is asked as it
+    is; where no special tokens would stand there either, it counts as undecided (log-odds 0).
     """
-    if isinstance(texts, str) or not len(texts) or not all(isinstance(t, str) for t in texts):
+    if isinstance(texts, str) or not isinstance(texts, Iterable):
+        raise InputError("predict takes one text or more, in a list.", 'Give ["A text."].')
+    texts = list(texts)
+    if not texts or not all(isinstance(t, str) for t in texts):
         raise InputError("predict takes one text or more, in a list.", 'Give ["A text."].')
     if scale not in SCALES:
         raise choices("scale", scale, SCALES)
     classifier = as_classifier(classifier)
-    rows = [truncated(classifier.encode(text)).ids if text.strip() else () for text in texts]
+    rows = [_ids(classifier, text) for text in texts]
     query = Query(classifier, classifier.encode("a").frame)
-    logits = query.logits(Ragged.of(rows))
-    scores = [margins(logits, classifier, index) for index in range(logits.shape[1])]
-    answers = np.stack(scores, axis=1)
+    known = np.array([bool(row) or query.frame.size > 0 for row in rows])
+    asked = Ragged.of([row for row, is_known in zip(rows, known, strict=True) if is_known])
+    logits = query.logits(asked if len(asked) else Ragged.of([classifier.encode("a").ids]))
+    answers = np.zeros((len(rows), logits.shape[1]))  # undecided, where there is nothing to read
+    if len(asked):
+        margin = [margins(logits, classifier, index) for index in range(logits.shape[1])]
+        answers[known] = np.stack(margin, axis=1)
     is_probability = scale == "probability" and scale_of(classifier) != RAW
     return np.asarray(expit(answers)) if is_probability else answers
+
+
+def _ids(classifier: Classifier, text: str) -> tuple[int, ...]:
+    return truncated(classifier.encode(check_text(text))).ids if text.strip() else ()

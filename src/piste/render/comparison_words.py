@@ -33,6 +33,8 @@ _ADVICE = "Measure it (--measure, or measure=True) to see which one to trust on 
 
 def spent(explanation: Explanation) -> str:
     """The cost, short: "412 sequences, 0.4 s"."""
+    if explanation.elsewhere:
+        return "cost not counted"
     cost = explanation.cost
     plural = "" if cost.forwards == 1 else "s"
     return f"{cost.forwards:,} sequence{plural}, {cost.query_seconds + cost.fit_seconds:.1f} s"

@@ -264,6 +264,8 @@ def cost(explanation: Explanation) -> str:
     """What the explanation cost: "412 sequences, 2,310 tokens, 0.4 s"."""
     spent = explanation.cost
     seconds = spent.query_seconds + spent.fit_seconds
+    if explanation.elsewhere:
+        return f"not counted for {explanation.method}; {spent.forwards:,} sequences to check it"
     asked = "1 sequence" if spent.forwards == 1 else f"{spent.forwards:,} sequences"
     return f"{asked}, {spent.tokens:,} tokens, {seconds:.1f} s"
 

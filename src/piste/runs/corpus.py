@@ -11,15 +11,19 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from piste.errors import FileError
 from piste.explanation import FloatArray
+from piste.exports import data_frame
 from piste.lexicon import Lexicon
 from piste.runs import shards
 from piste.runs.run import ENDED, MANIFEST
+
+if TYPE_CHECKING:
+    import pandas
 
 FEW_TEXTS = 5  # of fewer a word's place in the data says nothing
 UNRELATED = 0.2  # of the labels' share: a word that surely lifts it by less is unrelated
@@ -80,6 +84,11 @@ class Summary:
         """Heavy words on one side that the labels of the data know nothing of."""
         found = [w for w in self.words if _is_spurious(w)]
         return sorted(found, key=lambda word: -abs(word.lin))
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row a word, strongest first."""
+        found = [vars(word) for word in self.strongest()]
+        return data_frame({name: [row[name] for row in found] for name in Word.__annotations__})
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""

@@ -96,7 +96,9 @@ def evaluate(
     told = plan.told(_source(data), split, None if train is None else str(train))
     store = None
     if out is not None:
-        probe = {"answer": answer_to_the_probe(plan.classifier)}
+        first = next(iter(_examples(data, columns, 1, split)), None)
+        paired = first is not None and first.pair is not None
+        probe = {"answer": answer_to_the_probe(plan.classifier, paired)}
         store = Store.open(Path(out), told | probe)
     done = {row["index"]: row for row in store.rows()} if store else {}
     total = None if watch is None else _count(data, columns, limit, split)

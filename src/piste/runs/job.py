@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
@@ -11,6 +11,7 @@ from piste.errors import InputError
 from piste.explain import explain
 from piste.explanation import Explanation
 from piste.lexicon import Lexicon
+from piste.methods.adapted import Adapted
 from piste.methods.base import Method
 from piste.models.gathering import together
 from piste.models.loading import load
@@ -80,17 +81,21 @@ class Source:
         return read_examples(self.data, self.columns, limit=self.limit, split=self.split)
 
     def first(self) -> Example:
-        """The first text: a wrong path or an empty file is found out before anything is made."""
-        for example in self.examples():
-            return example
-        raise InputError("There is no text in the data.", "Check the file and its column.")
+        """The first good row: a wrong path or an empty file is found out before anything is made.
 
-    def missing(self, there: Set[int]) -> Iterator[Numbered]:
-        """The shards that are not there yet."""
+        Where none is good, the first of all: its problem becomes a row of the run.
+        """
+        rows = list(islice(self.examples(), self.shard))
+        if not rows:
+            raise InputError("There is no text in the data.", "Check the file and its column.")
+        return next((row for row in rows if row.problem is None and row.text.strip()), rows[0])
+
+    def missing(self, there: Mapping[int, int]) -> Iterator[Numbered]:
+        """The shards that are not there yet, or hold fewer texts than the data now has for them."""
         numbered = enumerate(self.examples())
         number = 0
         while texts := list(islice(numbered, self.shard)):
-            if number not in there:
+            if there.get(number, 0) < len(texts):
                 yield number, texts
             number += 1
 
@@ -109,9 +114,11 @@ def explained(
         except Exception as error:  # one text must not end the run, whatever the model does to it
             return reason(error)
 
+    # Another library's explainer keeps what it is doing in itself: one text at a time.
+    threads = 1 if isinstance(job.method, Adapted) else THREADS
     made = Shard.of(job.scores)
     for (index, example), found in zip(
-        texts, together(classifier, texts, one, THREADS), strict=True
+        texts, together(classifier, texts, one, threads), strict=True
     ):
         made.add(index, example, found)
     return made

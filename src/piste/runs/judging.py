@@ -24,8 +24,6 @@ from piste.metrics.human_attention import consensus
 from piste.metrics.naive_bayes import NaiveBayes
 from piste.metrics.trial import Trial
 from piste.models.protocol import Classifier
-from piste.models.query import Query
-from piste.ragged import Ragged
 from piste.runs.store import Row
 
 PROBE = "This is neither good nor bad."
@@ -74,11 +72,10 @@ def stamp(example: Example) -> str:
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
 
 
-def answer_to_the_probe(classifier: Classifier) -> list[float]:
-    """What tells one model from another: its outputs for one short text."""
-    encoding = classifier.encode(PROBE)
-    query = Query(classifier, encoding.frame)
-    answer: list[float] = query.logits(Ragged.of([encoding.ids]))[0].tolist()
+def answer_to_the_probe(classifier: Classifier, paired: bool = False) -> list[float]:
+    """What tells one model from another: its outputs for one short text, or a pair of them."""
+    query, players, _ = on_trial(PROBE, classifier, pair=PROBE if paired else None)
+    answer: list[float] = query.logits(players.tokens(players.whole))[0].tolist()
     return answer
 
 
@@ -136,7 +133,8 @@ def judged(example: Example, plan: Plan) -> Row:
             row["failed"][view.name] = reason(error)
             row["values"].pop(view.name, None)
             continue
-        row["cost"][view.name] = asdict(found.cost) | {"text": length}
+        if not found.elsewhere:
+            row["cost"][view.name] = asdict(found.cost) | {"text": length}
         seen[view.name] = found
     row["agreement"] = {"views": list(seen), "matrix": _plain(agreement(list(seen.values())))}
     return row

@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import sys
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from itertools import islice
 from typing import Any
@@ -20,7 +20,7 @@ _worker: tuple[Job, Classifier, Lexicon | None] | None = None
 
 def locally(
     source: Source,
-    there: Set[int],
+    there: Mapping[int, int],
     job: Job,
     classifier: Classifier,
     known: Lexicon | None,

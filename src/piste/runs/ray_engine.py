@@ -7,7 +7,7 @@ actors are slower. A shard whose actor dies is given to another.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -24,7 +24,7 @@ Block = dict[str, Any]
 
 def on_ray(
     source: Source,
-    there: Set[int],
+    there: Mapping[int, int],
     job: Job,
     classifier: Classifier,
     known: Lexicon | None,
@@ -77,7 +77,7 @@ class Worker:
         }
 
 
-def _reader(source: Source, there: Set[int]) -> Any:
+def _reader(source: Source, there: Mapping[int, int]) -> Any:
     """One task that reads the texts in order and yields a block a shard."""
     import pyarrow
     from ray.data.block import BlockMetadata

@@ -16,22 +16,27 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from piste.data import DEFAULT, Columns, Example
 from piste.errors import InputError, SettingError, choices, whole_number
 from piste.files import write_atomic
 from piste.lexicon import Lexicon
 from piste.methods import find_method, settings
+from piste.methods.adapted import Adapted
 from piste.methods.base import Method
 from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier
+from piste.models.target import resolve_target
 from piste.runs import shards
 from piste.runs.job import Job, Source
 from piste.runs.judging import PROBE, answer_to_the_probe
 from piste.runs.lexicon import build_lexicon
 from piste.runs.shards import Shard
 from piste.runs.store import settle
-from piste.task import versions
+from piste.task import Task, versions
 from piste.text.cutting import check_long
+from piste.text.players import check_unit
 
 log = logging.getLogger(__name__)
 
@@ -107,14 +112,15 @@ def run(
     )
     workers = _workers(engine, workers, job, classifier)
     source = Source(os.fspath(data), columns, limit, split, whole_number("shard", shard, 1))
-    folder = Path(out)
-    lexicon = _lexicon(job, lexicon, source.first())
+    folder, first = Path(out), source.first()
+    lexicon = _lexicon(job, lexicon, first)
     asked = as_classifier(classifier) if job.model is None else job.classifier()
+    probe = _checked(job, asked, first)
     job = replace(job, lexicon=_lexicon_path(folder, lexicon))
-    _open(folder, job, asked, source, lexicon)
+    _open(folder, job, asked, probe, source, lexicon)
     known = _known(job, folder, asked, source, watch) if job.lexicon else None
-    job = replace(job, scores=_scores(job, asked, known))
-    there, made = frozenset(shards.done(folder)), 0
+    job = replace(job, scores=_scores(job, asked, known, first))
+    there, made = shards.done(folder), 0
     for number, part in _engine(engine)(source, there, job, asked, known, workers):
         shards.write(folder, number, part)
         made += len(part.texts["index"])
@@ -145,14 +151,39 @@ def _lexicon(
     check_long(job.long)
     name, _ = find_method(job.method)
     fits = name == "slalom" and isinstance(job.method, str)
-    if wanted is True and first.pair is not None:
+    if wanted is True and job.refine is None and first.pair is not None:
         log.info("The data holds pairs of texts: each is explained for itself.")
         return False
+    if first.pair is not None and wanted:
+        raise SettingError("A lexicon holds words of single texts.", "Leave it and refine out.")
     if not (wanted and fits) and (job.refine is not None or not isinstance(wanted, bool)):
         raise SettingError(
             "A lexicon and refine go with the method slalom by name.", "Leave them out."
         )
     return wanted if fits else False
+
+
+def _checked(job: Job, classifier: Classifier, first: Example) -> list[float]:
+    """The model's answer to the probe; a setting that cannot be is told before anything is made."""
+    check_unit(job.unit, job.repeats)
+    Task.of(
+        job.method,
+        classifier,
+        target=job.target,
+        unit=job.unit,
+        repeats=job.repeats,
+        lexicon=None,
+        refine=None,
+        seed=job.seed,
+        budget=job.budget,
+        tolerance=job.tolerance,
+        batch_tokens=1,
+    )
+    if job.refine is not None:
+        whole_number("refine", job.refine, 0)
+    answer = answer_to_the_probe(classifier, paired=first.pair is not None)
+    resolve_target(classifier, np.array(answer), job.target)
+    return answer
 
 
 def _lexicon_path(folder: Path, lexicon: bool | str | os.PathLike[str]) -> str | None:
@@ -179,9 +210,14 @@ def _known(
     )
 
 
-def _scores(job: Job, classifier: Classifier, known: Lexicon | None) -> tuple[str, ...]:
-    """The names of the method's scores, from one short text."""
-    return tuple(job.explain(classifier, Example("probe", PROBE), known).scores)
+def _scores(
+    job: Job, classifier: Classifier, known: Lexicon | None, first: Example
+) -> tuple[str, ...]:
+    """The names of the method's scores, from one short text, or a pair of them."""
+    if isinstance(job.method, Adapted):
+        return ("weight", "removal") if job.method.same_scale else ("given",)
+    pair = None if first.pair is None else PROBE
+    return tuple(job.explain(classifier, Example("probe", PROBE, pair=pair), known).scores)
 
 
 def _engine(name: str) -> Callable[..., Iterator[tuple[int, Shard]]]:
@@ -198,6 +234,7 @@ def _open(
     folder: Path,
     job: Job,
     classifier: Classifier,
+    probe: list[float],
     source: Source,
     lexicon: bool | str | os.PathLike[str],
 ) -> None:
@@ -207,7 +244,7 @@ def _open(
         "split": source.split,
         "columns": asdict(source.columns),
         "model": classifier.name,
-        "answer": answer_to_the_probe(classifier),
+        "answer": probe,
         "labels": list(classifier.labels or ()),
         "method": job.method if isinstance(job.method, str) else type(job.method).__name__,
         "settings": settings(find_method(job.method)[1]),

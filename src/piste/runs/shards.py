@@ -117,11 +117,13 @@ def write(folder: Path, number: int, shard: Shard) -> None:
         write_atomic(path, _parquet(kind, table))
 
 
-def done(folder: Path) -> set[int]:
-    """The numbers of the shards that are there."""
-    return {
-        int(path.stem.removeprefix("part-")) for path in (folder / TEXTS).glob("part-*.parquet")
-    }
+def done(folder: Path) -> dict[int, int]:
+    """The numbers of the shards that are there, and how many texts each holds."""
+    paths = list((folder / TEXTS).glob("part-*.parquet"))
+    if not paths:
+        return {}
+    rows = _library().parquet.read_metadata
+    return {int(path.stem.removeprefix("part-")): rows(path).num_rows for path in paths}
 
 
 def read(folder: Path, kind: str, columns: Sequence[str] | None = None) -> Iterator[Table]:
