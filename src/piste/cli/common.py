@@ -1,14 +1,17 @@
 """What the commands that explain a text have in common: reading it, and checks before the work."""
 
+import contextlib
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import typer
 
 from piste.errors import FileError, InputError, printable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rich.status import Status
 
     from piste.models.protocol import Classifier
@@ -22,6 +25,14 @@ class Result(Protocol):
     def to_html(self, path: Path | None = None) -> str: ...
 
     def plot(self, path: Path | None = None) -> object: ...
+
+
+def shown(found: object, show: "Callable[[Any], None]") -> None:
+    """On a terminal as wide and as coloured as that is; elsewhere plain, without padding."""
+    if sys.stdout.isatty():
+        show(found)
+    else:
+        typer.echo(str(found))
 
 
 def loaded(model: str, device: str | None, trust_remote_code: bool = False) -> "Classifier":
@@ -46,14 +57,23 @@ def read(text: str | None, file: Path | None, command: str) -> str:
         raise InputError("Both TEXT and --file are given.", "Give one of them.")
     if file is not None:
         return _read_file(file)
-    if text not in (None, "-"):
-        return str(text)
+    if text is not None and text != "-":
+        _warn_of_a_file(text)
+        return text
     piped = "" if sys.stdin.isatty() and text is None else _decoded_input()
     if text is None and not piped:
         raise InputError(
             "There is no text.", f'Give it in quotes: piste {command} "A film to remember."'
         )
     return piped
+
+
+def _warn_of_a_file(text: str) -> None:
+    """`piste explain review.txt` explains the two words; a person may have meant the file."""
+    with contextlib.suppress(OSError, ValueError):  # too long or too odd for a path
+        if Path(text).is_file():
+            shown = printable(text)
+            typer.echo(f"The text is {shown!r}. For the file's content: --file {shown}", err=True)
 
 
 def _decoded_input() -> str:

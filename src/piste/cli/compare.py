@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from piste.cli import options
-from piste.cli.common import check_names, check_paths, listed, loaded, read, write
+from piste.cli.common import check_names, check_paths, listed, loaded, read, shown, write
 
 
 def compare(
@@ -64,4 +64,4 @@ def compare(
         )
     write(found, json, html, figure)
     if json != "-":
-        show(found)
+        shown(found, show)

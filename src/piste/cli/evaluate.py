@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from piste.cli import options
-from piste.cli.common import listed, loaded
+from piste.cli.common import listed, loaded, shown
 
 
 def evaluate(
@@ -86,7 +86,7 @@ def evaluate(
             watch=bar,
         )
     paths = write(found, out)
-    show(found)
+    shown(found, show)
     for path in paths:
         typer.echo(f"Wrote {path}", err=True)
     if found.failures():

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from piste.cli import options
-from piste.cli.common import check_names, check_paths, listed, loaded, read, waiting, write
+from piste.cli.common import check_names, check_paths, listed, loaded, read, shown, waiting, write
 from piste.errors import SettingError, choices
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def explain(
         )
     write(found, json, html, figure)
     if json != "-":
-        show(found)
+        shown(found, show)
 
 
 def _classifier(

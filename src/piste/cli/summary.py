@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from piste.cli import options
-from piste.cli.common import check_paths
+from piste.cli.common import check_paths, shown
 
 
 def summary(
@@ -36,4 +36,4 @@ def summary(
     if json is not None:
         write_atomic(json, dumps(found.to_dict()) + "\n")
         typer.echo(f"Wrote {json}", err=True)
-    corpus.show(found)
+    shown(found, corpus.show)

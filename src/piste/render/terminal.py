@@ -30,8 +30,10 @@ def show(explanation: Explanation, console: Console | None = None) -> None:
     """Print the explanation to the terminal, or to the given console."""
     console = console or Console()
     console.print(_headline(explanation))
+    for warning in words.warnings(explanation):
+        console.print(_plain(f"! {warning.text}", "bold"))
     console.print(Padding(_highlighted(explanation), (1, 2)))
-    console.print(_table(explanation))
+    console.print(_table(explanation, console.width))
     if words.by_class(explanation):
         console.print(Padding(_classes(explanation), (1, 0, 0, 0)))
     console.print(Padding(_legend(explanation, console.color_system is not None), (1, 2)))
@@ -73,13 +75,13 @@ def _style(strength: float) -> Style:
     return Style(color=Color.from_rgb(255, 255, 255), bgcolor=ground, bold=abs(strength) > 0.5)
 
 
-def _table(explanation: Explanation) -> Table:
+def _table(explanation: Explanation, width: int) -> Table:
     rows = explanation.top(SHOWN)
     repeated = any(row.occurrences > 1 for row in rows)
     table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0), pad_edge=False)
     distinct = len({player.group for player in explanation.players})
     some = f", {len(rows)} of {distinct:,}" if len(rows) < distinct else ""
-    table.add_column(_plain(f"  {explanation.unit}{some}"), max_width=34)
+    table.add_column(_plain(f"  {explanation.unit}{some}"), no_wrap=True)
     paired = explanation.second is not None
     if paired:
         table.add_column("text", justify="right")
@@ -90,12 +92,14 @@ def _table(explanation: Explanation) -> Table:
     left, right = words.sides(explanation.target) if sided(explanation) else ("", "weight")
     table.add_column(Text(f"{left:>{HALF_BAR}}│{right:<{HALF_BAR}}"), no_wrap=True)
     top = max((abs(row.scores[explanation.primary]) for row in rows), default=0.0)
-    for row in rows:
+    told = {name: [_score(row, name) for row in rows] for name in words.told(explanation)}
+    taken = 2 + (2 * HALF_BAR + 1) + 7 * (paired + repeated)  # indent, bar, facts
+    taken += sum(2 + max(len(name), *map(len, cells)) for name, cells in told.items())
+    for row, *scores in zip(rows, *told.values(), strict=True):
         facts = [str(row.player.segment + 1)] if paired else []
         facts += [f"{row.occurrences}×" if row.occurrences > 1 else ""] if repeated else []
-        scores = [_score(row, name) for name in words.told(explanation)]
         bar = _bar(row.scores[explanation.primary], top)
-        table.add_row(_name(row), *map(_plain, facts), *scores, bar)
+        table.add_row(_name(row, width - taken - 2), *map(_plain, facts), *scores, bar)
     return table
 
 
@@ -114,8 +118,8 @@ def _classes(explanation: Explanation) -> Table:
     return table
 
 
-def _name(row: Row) -> Text:
-    return _plain(f"  {one_line(row.player.text, 32)}")
+def _name(row: Row, room: int = 32) -> Text:
+    return _plain(f"  {one_line(row.player.text, max(8, min(32, room)))}")
 
 
 def _score(row: Row, name: str) -> Text:
@@ -158,9 +162,7 @@ def _colour_key(explanation: Explanation) -> Text:
 def _trust(explanation: Explanation) -> Table:
     grid = Table.grid(padding=(0, 1, 0, 0))
     for statement in words.statements(explanation):
-        if statement.warning:
-            grid.add_row(Text("!", "bold"), _plain(f"Warning: {statement.text}", "bold"))
-        else:
+        if not statement.warning:  # those stand above
             grid.add_row(Text("·"), _plain(statement.text))
     grid.add_row(Text("·"), _plain(f"Cost: {words.cost(explanation)}.", "dim"))
     made = f"Made by {explanation.method} with seed {explanation.seed} from {explanation.model}."

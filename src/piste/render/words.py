@@ -9,6 +9,8 @@ from piste.explanation import FEW_CHECKS, UNPREDICTING, Agreement, Explanation, 
 from piste.models.target import RAW
 from piste.render.clean import one_line
 
+TEN = 10  # the strongest, of which `Stopped` speaks
+HARDLY = 0.5  # an error of half the score and more
 LOW = 0.5  # an R² below it earns a warning
 UNCHECKED = frozenset({"gradients", "attention", "rollout", "anchors"})  # they predict no answers
 _RATINGS = ((0.9, "very good"), (0.75, "good"), (LOW, "fair"), (-math.inf, "poor"))
@@ -161,7 +163,7 @@ def statements(explanation: Explanation) -> list[Statement]:
         text = f"In the explanation, {share} of the weight lies on the model's special tokens."
         found.append(Statement(text))
     if explanation.stopped is not None:
-        found.append(Statement(_stopped(explanation.stopped, explanation.unit, explanation.budget)))
+        found.append(Statement(_stopped(explanation.stopped, explanation)))
     if explanation.fit is not None and not explanation.fit.converged:
         steps = explanation.fit.iterations
         text = f"The fit had not settled after {steps:,} steps; the scores may be off."
@@ -169,22 +171,36 @@ def statements(explanation: Explanation) -> list[Statement]:
     return [*found, *(Statement(note) for note in explanation.notes)]
 
 
-def _stopped(stopped: Stopped, unit: str, budget: int | None) -> str:
-    """Why no more was asked, and how sure the strongest scores are."""
+def _stopped(stopped: Stopped, explanation: Explanation) -> str:
+    """Why no more was asked, how sure the strongest scores are, and what would make them surer."""
     rounds = f"after {stopped.rounds} round{'s' if stopped.rounds > 1 else ''} of questions"
-    again = "all" if stopped.ranking > 0.9995 else percent(stopped.ranking)
-    sure = (
-        f"the strongest {unit}s are known within ±{100 * stopped.spread:,.0f} %, and"
-        f" {again} of them would be chosen again"
-    )
+    sure = _sure(stopped, explanation)
     if stopped.reason == "stable":
         return f"Stable {rounds}: {sure}."
     if stopped.reason == "exhausted":
-        return f"{rounds.capitalize()} all sequences of these {unit}s have been asked: {sure}."
-    if budget is None:
-        usual = f"As usual for its length, asking ended {rounds}: {sure}."
-        return f"{usual} A tolerance makes them surer."
-    return f"The budget ended {rounds}: {sure}. A larger budget, or a tolerance, makes them surer."
+        return f"{rounds.capitalize()} hardly a new sequence was left to ask: {sure}."
+    if explanation.budget is not None:
+        return f"The budget ended {rounds}: {sure}. A larger one makes them surer."
+    if explanation.tolerance is not None:
+        most = "the most that a tolerance asks for without a budget"
+        return f"Asking ended {rounds}, {most}: {sure}. A larger budget makes them surer."
+    return f"As usual for its length, asking ended {rounds}: {sure}. A tolerance makes them surer."
+
+
+def _sure(stopped: Stopped, explanation: Explanation) -> str:
+    """Of ten or fewer, the strongest are all there are: to be chosen again says nothing then."""
+    unit, spread = explanation.unit, f"±{100 * stopped.spread:,.0f} %"
+    hardly = stopped.spread > HARDLY
+    sure = f"the strongest {unit}s are {'hardly known' if hardly else 'known within'} {spread}"
+    if len({player.group for player in explanation.players}) <= TEN:
+        return sure.replace(f"known {spread}", f"known, {spread}")
+    again = "all" if stopped.ranking > 0.9995 else percent(stopped.ranking)
+    return f"{sure}, and {again} of them would be chosen again"
+
+
+def warnings(explanation: Explanation) -> list[Statement]:
+    """What must be read before the scores."""
+    return [one for one in statements(explanation) if one.warning]
 
 
 def headline(explanation: Explanation) -> str:

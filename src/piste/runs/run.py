@@ -110,6 +110,7 @@ def run(
         tolerance=tolerance,
         refine=refine,
     )
+    shards.check_library()
     workers = _workers(engine, workers, job, classifier)
     source = Source(os.fspath(data), columns, limit, split, whole_number("shard", shard, 1))
     folder, first = Path(out), source.first()

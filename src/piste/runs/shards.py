@@ -117,6 +117,11 @@ def write(folder: Path, number: int, shard: Shard) -> None:
         write_atomic(path, _parquet(kind, table))
 
 
+def check_library() -> None:
+    """Find out before the work whether its results can be written."""
+    _library()
+
+
 def done(folder: Path) -> dict[int, int]:
     """The numbers of the shards that are there, and how many texts each holds."""
     paths = list((folder / TEXTS).glob("part-*.parquet"))

@@ -76,7 +76,8 @@ def _parsed(line: str) -> Row | None:
 
 
 def _check_same(before: Mapping[str, Any], now: Mapping[str, Any], folder: Path) -> None:
-    for name in sorted(before.keys() | now.keys()):
+    names = before.keys() | now.keys()
+    for name in sorted(names, key=lambda name: (name == "answer", name != "model", name)):
         if not _same(before.get(name), now.get(name)):
             raise SettingError(
                 f"The results in {folder} were made with {name} {_short(before.get(name))}, not"
