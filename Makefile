@@ -81,7 +81,8 @@ $(VENV)/pyvenv.cfg:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: $(VENV)/pyvenv.cfg pyproject.toml constraints.txt
-	$(PIP) -e ".[fast]"
+	@echo "Installing into $(VENV): about 2 GB, some minutes."
+	$(PIP) -e ".[fast,data,web]"
 	@touch $@
 
 $(VENV)/.tested: $(VENV)/.installed

@@ -69,7 +69,8 @@ def read_examples(
         if columns.text not in row and index == 0:
             raise FileError(
                 f"{str(source)[:200]} has no column {columns.text!r}.",
-                f"Name the text's column; there are {', '.join(map(str, row))[:300]}.",
+                f"Name the text's column (--text-column, Columns(text=...)); there are"
+                f" {', '.join(map(str, row))[:300]}.",
             )
         yield _example(row, index, columns)
 

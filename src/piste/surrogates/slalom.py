@@ -95,7 +95,8 @@ class SlalomModel:
 
 def lin(model: SlalomModel) -> FloatArray:
     """The paper's linearised SLALOM of each group [players]: value alone times exp(importance)."""
-    return np.asarray(model.alone()[:, 0] * np.exp(model.importances))
+    weights = np.exp(np.minimum(model.importances, LONGEST_ODDS))  # a draw may be anywhere
+    return np.asarray(model.alone()[:, 0] * weights)
 
 
 def slalom_scores(
