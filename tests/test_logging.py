@@ -19,10 +19,8 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=True, encoding="utf-8")
 
 
-def test_nothing_is_said_unasked_and_much_with_verbose():
-    quiet = run("explain", TEXT)
+def test_much_is_said_with_verbose():
     loud = run("--verbose", "explain", TEXT)
-    assert quiet.stderr == ""
     assert "piste.models.loading: Loaded demo" in loud.stderr
     assert "piste.methods.slalom: Round 1" in loud.stderr
     assert "superb" not in loud.stderr  # what people write stays out of logs

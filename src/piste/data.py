@@ -150,7 +150,9 @@ def _read(path: Path) -> Iterator[Row]:
     kind = _kind(path)
     try:
         if kind is None:
-            raise FileError(f"{path} is no data file.", f"It should end in one of {KINDS}, or .gz.")
+            raise FileError(
+                f"{path} is no data file.", f"It should end in one of {', '.join(KINDS)}, or .gz."
+            )
         if kind == ".parquet":
             yield from _parquet(path)
             return

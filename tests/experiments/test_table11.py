@@ -170,7 +170,7 @@ def test_the_whole_table(tmp_path, monkeypatch):
     ]  # fmt: skip
     assert all(row[-1] == "1" for row in table.rows)  # one text, once
     tokens = {row[0].split(",")[0]: int(row[4].replace(",", "")) for row in table.rows}
-    assert tokens["SHAP"] > tokens["SLALOM-eff"] > tokens["Grad"]
+    assert min(tokens["SHAP"], tokens["SLALOM-eff"]) > tokens["Grad"]
     assert outcome.settings["texts"] == 1
     assert "torch" in outcome.settings["backend"]
     assert list(outcome.figures) == ["ratios"]

@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 LEAST_SHORT = 180  # short sequences asked of even the shortest text
 REMOVALS, MORE_REMOVALS = 114, 14  # at most; beyond one for each player
-NEWS = 0.9  # of the drawn sequences; where fewer are new, few are left to ask
+NEWS = 0.7  # of the drawn sequences; where fewer are new, few are left to ask
 PATIENCE = 10  # times the usual number of sequences, for a tolerance without a budget
 FITS = ("gauss-newton", "sgd")
 FOCUSES = ("tokens", "text")
@@ -211,7 +211,8 @@ class Slalom:
                 stopped = replace(stopped, reason=reason)
                 break
             fit = self._fit(samples, fit, rng)
-        if stopped.reason == "budget" and len(samples.known) < NEWS * len(samples.rows):
+        said = samples.query.budget is not None or samples.query.tolerance is not None
+        if said and stopped.reason == "budget" and len(samples.known) < NEWS * len(samples.rows):
             stopped = replace(stopped, reason="exhausted")  # what was drawn had been asked before
         return fit, stopped
 

@@ -38,7 +38,8 @@ def loading_error(what: str, source: str, error: Exception) -> ModelError:
             f"Cannot load the weights of {source!r}: they do not have the shapes of config.json.",
             "Take both from the same model.",
         )
-    cause = f"Cannot load {what} {source!r}: {first_line(error)}."
+    here = "" if Path(source).is_dir() else "there is no folder of that name here, and the hub: "
+    cause = f"Cannot load {what} {source!r}: {here}{first_line(error)}."
     return ModelError(cause, _remedy(what, source, error))
 
 

@@ -31,7 +31,7 @@ def show(explanation: Explanation, console: Console | None = None) -> None:
     console = console or Console()
     console.print(_headline(explanation))
     for warning in words.warnings(explanation):
-        console.print(_plain(f"! {warning.text}", "bold"))
+        console.print(_plain(f"! Warning: {warning.text}", "bold"))
     console.print(Padding(_highlighted(explanation), (1, 2)))
     console.print(_table(explanation, console.width))
     if words.by_class(explanation):
@@ -94,7 +94,7 @@ def _table(explanation: Explanation, width: int) -> Table:
     top = max((abs(row.scores[explanation.primary]) for row in rows), default=0.0)
     told = {name: [_score(row, name) for row in rows] for name in words.told(explanation)}
     taken = 2 + (2 * HALF_BAR + 1) + 7 * (paired + repeated)  # indent, bar, facts
-    taken += sum(2 + max(len(name), *map(len, cells)) for name, cells in told.items())
+    taken += sum(2 + max([len(name), *map(len, cells)]) for name, cells in told.items())
     for row, *scores in zip(rows, *told.values(), strict=True):
         facts = [str(row.player.segment + 1)] if paired else []
         facts += [f"{row.occurrences}×" if row.occurrences > 1 else ""] if repeated else []

@@ -121,6 +121,11 @@ def summarise(source: str | os.PathLike[str]) -> Summary:
     source: a folder of `run`, or a lexicon's file.
     """
     path = Path(source)
+    if not path.exists():
+        raise FileError(
+            f"There is no {str(source)[:200]}.",
+            "Give a folder of `piste run`, or a lexicon's file.",
+        )
     return _of_run(path) if path.is_dir() else _of_lexicon(Lexicon.load(path), str(source))
 
 
