@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 SCHEMA = 1
 FEW_CHECKS = 5  # an R2 of fewer sequences says nothing
+CLASS = ": "  # in the name of a score that belongs to another class: "value: neutral"
 # Scores without a side: they weigh players, and say nothing of how far the model's answer moves.
 SIDELESS = frozenset(
     {"importance", "grad-l1", "grad-l2", "alpha-avg", "alpha-max", "rollout", "anchor"}

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from piste.errors import SettingError, choices
-from piste.explanation import SIDELESS, Explanation
+from piste.explanation import CLASS, SIDELESS, Explanation
 
 if TYPE_CHECKING:
     import pandas
 
-OTHER_CLASS = ": "  # in the name of a score that belongs to another class: "value: neutral"
 ADDING_UP = ("shapley", "removal")  # what a plot of sums shows first
 
 
@@ -50,7 +49,7 @@ def to_shap(explanation: Explanation, score: str | None = None) -> Any:
     The base value is what the scores leave of the model's score, so that they add up to it.
     """
     name = score or next((n for n in ADDING_UP if n in explanation.scores), explanation.primary)
-    own = [known for known in explanation.scores if OTHER_CLASS not in known]
+    own = [known for known in explanation.scores if CLASS not in known]
     if name not in own:  # another class's scores do not add up to this one's
         raise choices("score", name, own)
     if name in SIDELESS:

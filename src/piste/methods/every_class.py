@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from piste.explanation import Target
+from piste.explanation import CLASS, Target
 from piste.methods.base import Attribution, Method
 from piste.methods.classes import left_out, likeliest, names
 from piste.methods.slalom import Slalom
@@ -53,8 +53,8 @@ class EveryClass:
         for index, label in zip(classes[1:], names(target.labels, classes[1:]), strict=True):
             other = resolve_target(query.classifier, whole, index)
             one = self._one(query, left, players, other, rng)
-            scores[f"{one.primary}: {label}"] = one.scores[one.primary]
-            errors |= {f"{n}: {label}": e for n, e in one.errors.items() if n == one.primary}
+            scores[f"{one.primary}{CLASS}{label}"] = one.scores[one.primary]
+            errors |= {f"{n}{CLASS}{label}": e for n, e in one.errors.items() if n == one.primary}
         known = errors if errors.keys() == scores.keys() else {}
         return replace(found, scores=scores, errors=known, notes=found.notes + left_out(target))
 

@@ -5,7 +5,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from piste.explanation import FEW_CHECKS, UNPREDICTING, Agreement, Explanation, Stopped, Target
+from piste.explanation import (
+    CLASS,
+    FEW_CHECKS,
+    UNPREDICTING,
+    Agreement,
+    Explanation,
+    Stopped,
+    Target,
+)
 from piste.models.target import RAW
 from piste.render.clean import one_line
 
@@ -45,7 +53,6 @@ _MEANINGS |= {
     "given": f"the score that {{method}} gave, on its own scale. {_SIDES}",
     "anchor": "1 for the {unit}s that together keep the decision, 0 for all others",
 }
-CLASS = ": "  # in the name of a score that belongs to another class: "value: neutral"
 _WARNING = "The explanation misses much of what the model does here; do not rely on it alone."
 _WARNINGS = {
     "deletions": "Near the whole text the model reacts to the loss of words otherwise than the "
