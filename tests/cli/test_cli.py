@@ -7,8 +7,10 @@ import subprocess
 import sys
 
 import pytest
+from typer.testing import CliRunner
 
 import piste
+from piste.cli import app
 from tests.systems import posix_only
 
 TEXT = "The plot is thin but the acting is superb."
@@ -180,3 +182,10 @@ def test_a_terminal_of_few_letters_keeps_the_signs():
     said = found.stdout.decode("cp1252")
     assert re.search(r"is +-\d", said), said
     assert "?" not in said
+
+
+@pytest.mark.parametrize("command", ["explain", "compare"])
+def test_a_text_without_quotes(command):
+    found = CliRunner().invoke(app, [command, "The", "plot", "is", "thin"])
+    assert isinstance(found.exception, piste.PisteError)
+    assert 'Put it in quotes: "The plot is thin"' in str(found.exception)

@@ -37,8 +37,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("explain")(explain.explain)
-app.command("compare")(compare.compare)
+# Words after the text are taken, to say that its quotes are missing.
+WORDS = {"allow_extra_args": True}
+app.command("explain", context_settings=WORDS)(explain.explain)
+app.command("compare", context_settings=WORDS)(compare.compare)
 app.command("evaluate")(evaluate.evaluate)
 app.command("serve")(serve.serve)
 app.command("run")(run.run)

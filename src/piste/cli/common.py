@@ -51,6 +51,13 @@ def waiting(why: str) -> "Status":
     return Console(stderr=True).status(escape(why))
 
 
+def check_quotes(text: str | None, more: list[str]) -> None:
+    """A text without quotes comes in pieces."""
+    if more:
+        whole = printable(" ".join([text or "", *more]))
+        raise InputError(f"{len(more)} words stand after the text.", f'Put it in quotes: "{whole}"')
+
+
 def read(text: str | None, file: Path | None, command: str) -> str:
     """The text: the argument, a file's, or standard input's."""
     if text is not None and file is not None:

@@ -5,10 +5,20 @@ from typing import Annotated
 import typer
 
 from piste.cli import options
-from piste.cli.common import check_names, check_paths, listed, loaded, read, shown, write
+from piste.cli.common import (
+    check_names,
+    check_paths,
+    check_quotes,
+    listed,
+    loaded,
+    read,
+    shown,
+    write,
+)
 
 
 def compare(
+    context: typer.Context,
     text: options.Text = None,
     file: options.File = None,
     model: options.Model = "demo",
@@ -42,6 +52,7 @@ def compare(
     from piste.compare import SEVEN, named
     from piste.render.comparison_terminal import show
 
+    check_quotes(text, context.args)
     wanted = read(text, file, "compare")
     check_paths(json, html, figure)
     chosen = SEVEN if methods is None else listed(methods)

@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from piste.cli import options
-from piste.cli.common import check_names, check_paths, listed, loaded, read, shown, waiting, write
+from piste.cli.common import (
+    check_names,
+    check_paths,
+    check_quotes,
+    listed,
+    loaded,
+    read,
+    shown,
+    waiting,
+    write,
+)
 from piste.errors import SettingError, choices
 
 if TYPE_CHECKING:
@@ -17,6 +27,7 @@ Question = tuple[tuple[str, ...], str]  # label words, and the prompt that asks 
 
 
 def explain(
+    context: typer.Context,
     text: options.Text = None,
     file: options.File = None,
     model: options.Model = "demo",
@@ -78,6 +89,7 @@ def explain(
     from piste.render.terminal import show
     from piste.text.cutting import check_long
 
+    check_quotes(text, context.args)
     wanted = read(text, file, "explain")
     check_paths(json, html, figure)
     chosen = _chosen(method, focus)
