@@ -202,7 +202,9 @@ def test_a_real_model_of_three_classes(wordpiece):
     texts = ["the film was good, the plot not bad", "a terrible story; great fun", "not bad at all"]
     lexicon = piste.build_lexicon(texts, classifier)
     assert lexicon.values.shape[1] == 3
-    assert lexicon.values.sum(axis=1) == pytest.approx(np.zeros(len(lexicon)), abs=1e-4)
+    # The fit goes by steps and ends near: the trained tokenizer, and so the model, vary by process.
+    largest = np.abs(lexicon.values).max()
+    assert np.abs(lexicon.values.sum(axis=1)).max() < 1e-3 * largest
     found = piste.explain(texts[0], classifier, lexicon=lexicon, refine=0, target=2)
     assert found.target.index == 2
     assert "mean of all classes" in found.target.scale
