@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from piste.errors import PisteError, SettingError, few, whole_number
 from piste.explain import explain
 from piste.explanation import Explanation, FloatArray, Target
-from piste.exports import data_frame
+from piste.exports import data_frame, places
 from piste.files import write_atomic
 from piste.methods import find_method
 from piste.methods.base import Method
@@ -101,15 +101,8 @@ class Comparison:
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row a player: its text and place, and the score that each method ranks by."""
-        players = self.first.players
-        columns: dict[str, Any] = {
-            self.first.unit: [player.text for player in players],
-            "start": [player.start for player in players],
-            "end": [player.end for player in players],
-        }
-        return data_frame(
-            columns | {name: one.scores[one.primary] for name, one in self.explanations.items()}
-        )
+        scores = {name: one.scores[one.primary] for name, one in self.explanations.items()}
+        return data_frame(places(self.first) | scores)
 
     # As with an Explanation, the pictures are loaded only when asked for.
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:

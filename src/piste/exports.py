@@ -21,13 +21,8 @@ ADDING_UP = ("shapley", "removal")  # what a plot of sums shows first
 
 def to_pandas(explanation: Explanation) -> pandas.DataFrame:
     """One row a player, in reading order: what it is, its scores, and their standard errors."""
-    players = explanation.players
-    columns: dict[str, Any] = {
-        explanation.unit: [player.text for player in players],
-        "start": [player.start for player in players],
-        "end": [player.end for player in players],
-        "group": [player.group for player in players],
-    }
+    players, columns = explanation.players, places(explanation)
+    columns["group"] = [player.group for player in players]
     if explanation.second is not None:
         columns["segment"] = [player.segment for player in players]
     for name, values in explanation.scores.items():
@@ -35,6 +30,16 @@ def to_pandas(explanation: Explanation) -> pandas.DataFrame:
         if name in explanation.errors:
             columns[f"{name}_error"] = explanation.errors[name].copy()
     return data_frame(columns)
+
+
+def places(explanation: Explanation) -> dict[str, Any]:
+    """The columns that say who each player is: its text, and where it stands."""
+    players = explanation.players
+    return {
+        explanation.unit: [player.text for player in players],
+        "start": [player.start for player in players],
+        "end": [player.end for player in players],
+    }
 
 
 def data_frame(columns: Mapping[str, Any]) -> pandas.DataFrame:

@@ -146,7 +146,7 @@ def _stopped(found: Sequence[Stopped | None]) -> Stopped | None:
 
 
 def _weights_note(weights: Sequence[float]) -> str:
-    shares = ", ".join(f"{percent(weight)}" for weight in weights[:12])
+    shares = ", ".join(map(percent, weights[:12]))
     more = " ..." if len(weights) > 12 else ""
     return (
         f"The text is longer than the model reads: it was explained in {len(weights)} windows. The"

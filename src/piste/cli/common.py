@@ -79,8 +79,8 @@ def _warn_of_a_file(text: str) -> None:
     """`piste explain review.txt` explains the two words; a person may have meant the file."""
     with contextlib.suppress(OSError, ValueError):  # too long or too odd for a path
         if Path(text).is_file():
-            shown = printable(text)
-            typer.echo(f"The text is {shown!r}. For the file's content: --file {shown}", err=True)
+            name = printable(text)
+            typer.echo(f"The text is {name!r}. For the file's content: --file {name}", err=True)
 
 
 def _decoded_input() -> str:

@@ -40,10 +40,11 @@ def predict(
         raise choices("scale", scale, SCALES)
     classifier = as_classifier(classifier)
     rows = [_ids(classifier, text) for text in texts]
-    query = Query(classifier, classifier.encode("a").frame)
+    sample = classifier.encode("a")  # for its frame, and for a number of labels
+    query = Query(classifier, sample.frame)
     known = np.array([bool(row) or query.frame.size > 0 for row in rows])
     asked = Ragged.of([row for row, is_known in zip(rows, known, strict=True) if is_known])
-    logits = query.logits(asked if len(asked) else Ragged.of([classifier.encode("a").ids]))
+    logits = query.logits(asked if len(asked) else Ragged.of([sample.ids]))
     answers = np.zeros((len(rows), logits.shape[1]))  # undecided, where there is nothing to read
     if len(asked):
         margin = [margins(logits, classifier, index) for index in range(logits.shape[1])]

@@ -198,9 +198,9 @@ def _sure(stopped: Stopped, explanation: Explanation) -> str:
     """Of ten or fewer, the strongest are all there are: to be chosen again says nothing then."""
     unit, spread = explanation.unit, f"±{100 * stopped.spread:,.0f} %"
     hardly = stopped.spread > HARDLY and stopped.reason != "stable"
-    sure = f"the strongest {unit}s are {'hardly known' if hardly else 'known within'} {spread}"
+    sure = f"the strongest {unit}s are {'hardly known,' if hardly else 'known within'} {spread}"
     if len({player.group for player in explanation.players}) <= TEN:
-        return sure.replace(f"known {spread}", f"known, {spread}")
+        return sure
     again = "all" if stopped.ranking > 0.9995 else percent(stopped.ranking)
     return f"{sure}, and {again} of them would be chosen again"
 

@@ -18,6 +18,7 @@ import numpy as np
 from piste.errors import FileError
 from piste.explanation import FloatArray
 from piste.exports import data_frame
+from piste.files import write_atomic
 from piste.lexicon import Lexicon
 from piste.runs import shards
 from piste.runs.run import ENDED, MANIFEST
@@ -95,7 +96,23 @@ class Summary:
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return plain | {"words": [vars(word) for word in self.words]}
 
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The summary as JSON text, also written to `path` when given."""
+        text = json.dumps(self.to_dict())
+        if path is not None:
+            write_atomic(path, text + "\n")
+        return text
+
     # As with an Explanation, text and pictures are loaded only when asked for.
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
+        """One self-contained HTML page, also written to `path` when given."""
+        from piste.render.corpus import page
+
+        text = page(self)
+        if path is not None:
+            write_atomic(path, text)
+        return text
+
     def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
         """A matplotlib figure, also written to `path` (.png, .svg or .pdf) when given."""
         from piste.render.corpus import draw
