@@ -1,3 +1,4 @@
+import errno
 import os
 import stat
 
@@ -60,3 +61,36 @@ def test_a_device_is_written_to_not_replaced(tmp_path):
 def test_names_that_cannot_be(tmp_path, name):
     with pytest.raises(FileError, match="Cannot write"):
         write_atomic(tmp_path / name, "x")
+
+
+def test_data_is_on_the_disk_before_the_rename_and_the_rename_after(tmp_path, monkeypatch):
+    """Else a power cut leaves an empty file, or none, in the place of the old one."""
+    steps = []
+    real = {name: getattr(os, name) for name in ("fsync", "replace")}
+
+    def synchronised(handle):
+        status = os.fstat(handle)
+        steps.append("folder" if stat.S_ISDIR(status.st_mode) else f"{status.st_size} bytes")
+        real["fsync"](handle)
+
+    def renamed(*paths):
+        steps.append("rename")
+        real["replace"](*paths)
+
+    monkeypatch.setattr(os, "fsync", synchronised)
+    monkeypatch.setattr(os, "replace", renamed)
+    write_atomic(tmp_path / "a.txt", "12345")
+    assert steps == ["5 bytes", "rename", *([] if os.name == "nt" else ["folder"])]
+
+
+@pytest.mark.parametrize("reason", [errno.EINVAL, errno.EIO])
+def test_only_a_file_system_without_fsync_is_forgiven(tmp_path, monkeypatch, reason):
+    def fail(_):
+        raise OSError(reason, os.strerror(reason))
+
+    monkeypatch.setattr(os, "fsync", fail)
+    if reason == errno.EINVAL:
+        assert write_atomic(tmp_path / "a.txt", "x").read_text() == "x"
+        return
+    with pytest.raises(FileError, match=r"a\.txt"):
+        write_atomic(tmp_path / "a.txt", "x")
