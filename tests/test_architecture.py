@@ -33,6 +33,7 @@ FACADE |= {("explanation", "exports"), ("runs", "render")}
 FACADE |= {("cli", "web")}  # one command starts the server
 # Where torch may be imported at all; everything else must start without it.
 TORCH = {
+    "models/fingerprint.py",
     "models/huggingface.py",
     "models/language_model.py",
     "models/next_tokens.py",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,7 +19,7 @@ from piste.explanation import FloatArray, Player
 from piste.files import write_atomic
 from piste.ragged import IntArray
 
-SCHEMA = 1
+SCHEMA = 2
 Key = tuple[int, ...] | str  # token ids, or the word where a function reads texts
 
 
@@ -31,7 +32,7 @@ class Lexicon:
     """
 
     model: str
-    answer: tuple[float, ...]  # of the model to a fixed text: what tells one model from another
+    fingerprint: dict[str, Any]  # what tells one model from another (`models.fingerprint`)
     labels: tuple[str, ...]
     scale: str  # of the values: "log-odds", "raw score" ...
     unit: str
@@ -47,7 +48,7 @@ class Lexicon:
     level: FloatArray  # [knots, columns]
     length_scale: FloatArray  # [knots]
     errors: dict[str, float] = field(default_factory=dict)  # typical ones, by kind of sequence
-    facts: dict[str, Any] = field(default_factory=dict)  # seed, texts, tokens asked, versions
+    facts: dict[str, Any] = field(default_factory=dict)  # inputs, texts, sequences, tokens
 
     def __len__(self) -> int:
         return len(self.words)
@@ -85,7 +86,7 @@ class Lexicon:
         try:
             raw = Path(path).read_bytes()
             data = json.loads(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw)
-        except (OSError, EOFError, ValueError, RecursionError) as error:
+        except (OSError, EOFError, ValueError, RecursionError, zlib.error) as error:
             reason = getattr(error, "strerror", None) or error
             raise FileError(
                 f"Cannot read {str(path)[:200]}: {reason}.",
@@ -106,7 +107,9 @@ def _plain(value: Any) -> Any:
 
 def _checked(data: dict[str, Any]) -> Lexicon:
     if data["schema"] != SCHEMA:
-        raise ValueError(f"schema {data['schema']!r} is not {SCHEMA}")
+        raise ValueError(
+            f"its format is {data['schema']!r}, and this version reads {SCHEMA} (build it again)"
+        )
     words = tuple(map(str, data["words"]))
     values = _numbers(data["values"], len(words), None)
     columns = values.shape[1]
@@ -116,7 +119,7 @@ def _checked(data: dict[str, Any]) -> Lexicon:
     frame = data["frame"]
     return Lexicon(
         model=str(data["model"]),
-        answer=tuple(_numbers(data["answer"], None).tolist()),
+        fingerprint=_fingerprint(data["fingerprint"]),
         labels=tuple(map(str, data["labels"])),
         scale=str(data["scale"]),
         unit=str(data["unit"]),
@@ -134,6 +137,14 @@ def _checked(data: dict[str, Any]) -> Lexicon:
         errors={str(kind): float(value) for kind, value in data["errors"].items()},
         facts=dict(data["facts"]),
     )
+
+
+def _fingerprint(given: Any) -> dict[str, Any]:
+    parts = dict(given)
+    if "answers" in parts:
+        rows = parts["answers"].items()
+        parts["answers"] = {str(text): _numbers(row, None).tolist() for text, row in rows}
+    return parts
 
 
 def _key(given: Any) -> Key:

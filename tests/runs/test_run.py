@@ -228,7 +228,7 @@ def test_hostile_words_in_a_summary(tmp_path, demo):
     assert "\x1b" not in stream.getvalue()
     draw(found, tmp_path / "plane.png")
     assert (tmp_path / "plane.png").stat().st_size > 1000
-    assert set(shards.done(tmp_path / "out")) == {0}
+    assert shards.numbers(tmp_path / "out") == [0]
 
 
 def test_ray_gives_the_same_rows(tmp_path):
@@ -251,7 +251,7 @@ def test_a_killed_ray_worker_loses_no_row(tmp_path):
     killed = False
     while running.poll() is None and not killed:
         time.sleep(0.2)
-        if len(shards.done(tmp_path / "ray")) >= 2:
+        if len(shards.numbers(tmp_path / "ray")) >= 2:
             found = psutil.Process(running.pid).children(recursive=True)
             others = [p for p in psutil.process_iter(["cmdline"]) if p not in found]
             workers = [p for p in found + others if "MapWorker" in " ".join(p.cmdline() or [])]

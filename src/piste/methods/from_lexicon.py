@@ -18,6 +18,7 @@ from piste.methods.base import Attribution, agreement
 from piste.methods.classes import columns
 from piste.methods.sampling import check_size, counted
 from piste.methods.slalom_fit import Fit
+from piste.models.fingerprint import check_lexicon
 from piste.models.query import Query
 from piste.ragged import IntArray, Ragged
 from piste.surrogates.gauss_newton import fit_gauss_newton
@@ -92,6 +93,7 @@ class FromLexicon:
                 f" {', '.join(self.lexicon.labels)[:200]}, of {self.lexicon.model}.",
                 "Use it with the model and the unit it was built for.",
             )
+        check_lexicon(self.lexicon, query.classifier)
 
     def _wanted(self, text: _Text) -> int:
         """How many sequences to ask."""

@@ -16,6 +16,7 @@ from piste.errors import ModelError, OutputError
 from piste.explanation import FloatArray
 from piste.models import checks, failures
 from piste.models.compiled import SETTINGS, available, new_core
+from piste.models.fingerprint import file_digest
 from piste.models.pretrained import labels_of, load_tokenizer, outputs_of, read
 from piste.models.protocol import Outputs
 from piste.models.tokens import Reader, plain
@@ -39,6 +40,7 @@ class OnnxClassifier:
     tokenizer: Any  # PreTrainedTokenizerFast
     name: str
     notice: str = ""  # something the user should know with every explanation
+    digest: str = ""  # of the files it was read from
 
     def __repr__(self) -> str:
         return f"<{self.name}: {', '.join(self.labels)}; {self.backend}>"
@@ -122,7 +124,8 @@ def load_onnx(file: Path, folder: Path, tokenizer: Any, name: str) -> OnnxClassi
     request = _compiled(file)
     tokenizer = load_tokenizer(folder if tokenizer is None else tokenizer)
     checks.check_tokenizer(tokenizer)
-    nameless = OnnxClassifier(request, PretrainedConfig(), tokenizer, name)
+    digest = file_digest(file)
+    nameless = OnnxClassifier(request, PretrainedConfig(), tokenizer, name, digest=digest)
     width = _width(nameless)
     if (folder / "config.json").is_file():
         make = partial(AutoConfig.from_pretrained, trust_remote_code=False)

@@ -14,7 +14,7 @@ import numpy as np
 
 from piste.errors import FileError
 from piste.explanation import FloatArray
-from piste.files import write_atomic
+from piste.files import make_folder, write_atomic
 from piste.runs.store import same_settings
 
 SETTINGS = "settings.json"
@@ -22,7 +22,7 @@ SETTINGS = "settings.json"
 
 @dataclass(frozen=True)
 class Answers:
-    """A folder of chunks, made with one set of settings; None keeps nothing."""
+    """A folder of chunks, made with one set of settings and one model; None keeps nothing."""
 
     folder: Path | None
 
@@ -31,33 +31,47 @@ class Answers:
         """Go on in the folder where its settings are the same; else begin anew."""
         if folder is None:
             return cls(None)
-        plain = json.loads(json.dumps(settings))
-        try:
-            path = folder / SETTINGS
-            if folder.exists() and not same_settings(_read(path), plain):
-                shutil.rmtree(folder)  # of another corpus, model or setting
-            folder.mkdir(parents=True, exist_ok=True)
+        plain, path = json.loads(json.dumps(settings)), folder / SETTINGS
+        if folder.exists() and not same_settings(_read(path), plain):
+            _remove(folder)  # of another corpus, model or setting
+        make_folder(folder)
+        if not path.exists():
             write_atomic(path, json.dumps(plain))
-        except OSError as error:
-            raise FileError(f"Cannot use {folder}: {error}.", "Choose another path.") from error
         return cls(folder)
 
-    def get(self, number: int, ask: Callable[[], FloatArray]) -> FloatArray:
-        """The answers of a chunk: read, or asked for and written."""
+    def get(self, number: int, rows: int, ask: Callable[[], FloatArray]) -> FloatArray:
+        """The answers [rows, outputs] of a chunk: read, or asked for and written."""
         if self.folder is None:
             return ask()
         path = self.folder / f"{number:012d}.npy"
-        if path.exists():
-            return np.asarray(np.load(path, allow_pickle=False), dtype=np.float64)
-        found, stream = ask(), io.BytesIO()
-        np.save(stream, found, allow_pickle=False)
+        kept = _chunk(path, rows)
+        if kept is not None:
+            return kept
+        answers, stream = ask(), io.BytesIO()
+        np.save(stream, answers, allow_pickle=False)
         write_atomic(path, stream.getvalue())
-        return found
+        return answers
 
     def remove(self) -> None:
         """All was used: the answers are no longer needed."""
         if self.folder is not None:
             shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _remove(folder: Path) -> None:
+    try:
+        shutil.rmtree(folder)
+    except OSError as error:
+        raise FileError(f"Cannot use {folder}: {error}.", "Choose another path.") from error
+
+
+def _chunk(path: Path, rows: int) -> FloatArray | None:
+    """The answers in a file; None where it is gone, damaged or of another size."""
+    try:
+        answers = np.asarray(np.load(path, allow_pickle=False), dtype=np.float64)
+    except (OSError, ValueError, EOFError):
+        return None
+    return answers if answers.ndim == 2 and len(answers) == rows else None
 
 
 def _read(path: Path) -> Any:

@@ -18,7 +18,7 @@ import numpy as np
 from piste.errors import FileError
 from piste.explanation import FloatArray
 from piste.exports import data_frame
-from piste.files import write_atomic
+from piste.files import encodable, write_atomic
 from piste.lexicon import Lexicon
 from piste.runs import shards
 from piste.runs.run import ENDED, MANIFEST
@@ -220,7 +220,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
         found = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         return {
             "model": str(found["model"]),
-            "labels": [str(name) for name in found["labels"]],
+            "labels": [encodable(str(name)) for name in found["labels"]],  # as the tables have them
             "ended": ENDED in found,
         }
     except (OSError, ValueError, KeyError, TypeError) as error:

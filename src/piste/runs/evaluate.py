@@ -17,16 +17,18 @@ from piste.explanation import FloatArray
 from piste.methods.base import Method
 from piste.metrics import USUAL, find_metric
 from piste.metrics.naive_bayes import NaiveBayes
+from piste.models.fingerprint import content_digest, fingerprint
 from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier
-from piste.runs.judging import Plan, View, answer_to_the_probe, judged, stamp
-from piste.runs.store import Row, Store
+from piste.runs.judging import Plan, View, judged, samples
+from piste.runs.store import FINGERPRINT, Row, Store, stamp
 from piste.text.cutting import truncated
 from piste.text.encoding import texts
 from piste.text.players import Players, check_unit
 from piste.text.players import split as split_text
 
 FIVE = ("slalom", "lime", "kernel-shap", "occlusion", "gradients")
+HEAD = 64  # rows among which texts are sought that the model is known again by
 Source = str | os.PathLike[str] | Sequence[Example]
 Watch = Callable[[int, int | None], None]  # texts done, texts in all where that is known
 
@@ -93,13 +95,13 @@ def evaluate(
         raise SettingError("naive-bayes needs labelled texts.", "Give train (--train FILE).")
     if train is not None:
         plan = replace(plan, reference=_reference(plan, read_examples(train, columns)))
-    told = plan.told(_source(data), split, None if train is None else str(train))
+    trained_on = None if train is None else f"{train} ({_digest(plan.reference)})"
+    told = plan.told(_source(data), split, trained_on)
     store = None
     if out is not None:
-        first = next(iter(_examples(data, columns, 1, split)), None)
-        paired = first is not None and first.pair is not None
-        probe = {"answer": answer_to_the_probe(plan.classifier, paired)}
-        store = Store.open(Path(out), told | probe)
+        head = list(islice(_examples(data, columns, limit, split), HEAD))
+        model = fingerprint(plan.classifier, samples(head))
+        store = Store.open(Path(out), told | {FINGERPRINT: model})
     done = {row["index"]: row for row in store.rows()} if store else {}
     total = None if watch is None else _count(data, columns, limit, split)
     rows: list[Row] = []
@@ -190,3 +192,9 @@ def _reference(plan: Plan, examples: Iterator[Example]) -> NaiveBayes:
             "The training texts have fewer than two labels.", "Name the label's column."
         )
     return found
+
+
+def _digest(reference: NaiveBayes | None) -> str:
+    """What tells one set of training texts from another."""
+    counts = {} if reference is None else reference.counts
+    return content_digest([[repr(label), count] for label, count in counts.items()])

@@ -17,7 +17,8 @@ from piste.models.gathering import together
 from piste.models.loading import load
 from piste.models.protocol import Classifier
 from piste.runs.judging import reason
-from piste.runs.shards import Shard
+from piste.runs.shards import Shard, rows_digest
+from piste.runs.store import stamp
 
 THREADS = 8  # explanations at once, whose sequences share batches
 Numbered = tuple[int, list[tuple[int, Example]]]  # a shard's number, its texts with theirs
@@ -80,22 +81,23 @@ class Source:
     def examples(self) -> Iterator[Example]:
         return read_examples(self.data, self.columns, limit=self.limit, split=self.split)
 
-    def first(self) -> Example:
-        """The first good row: a wrong path or an empty file is found out before anything is made.
-
-        Where none is good, the first of all: its problem becomes a row of the run.
-        """
+    def head(self) -> list[Example]:
+        """The first rows: a wrong path or an empty file is found out before anything is made."""
         rows = list(islice(self.examples(), self.shard))
         if not rows:
             raise InputError("There is no text in the data.", "Check the file and its column.")
-        return next((row for row in rows if row.problem is None and row.text.strip()), rows[0])
+        return rows
 
-    def missing(self, there: Mapping[int, int]) -> Iterator[Numbered]:
-        """The shards that are not there yet, or hold fewer texts than the data now has for them."""
+    def texts(self) -> Iterator[str]:
+        """The texts of all rows that have one."""
+        return (example.text for example in self.examples() if example.problem is None)
+
+    def missing(self, there: Mapping[int, str]) -> Iterator[Numbered]:
+        """The shards that are not there yet, or are there for other rows than the data now has."""
         numbered = enumerate(self.examples())
         number = 0
         while texts := list(islice(numbered, self.shard)):
-            if there.get(number, 0) < len(texts):
+            if there.get(number) != rows_digest((index, stamp(one)) for index, one in texts):
                 yield number, texts
             number += 1
 

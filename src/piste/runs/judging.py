@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -23,6 +22,7 @@ from piste.metrics.deletion import deletion_curve
 from piste.metrics.human_attention import consensus
 from piste.metrics.naive_bayes import NaiveBayes
 from piste.metrics.trial import Trial
+from piste.models.fingerprint import SAMPLES, Sample
 from piste.models.protocol import Classifier
 from piste.runs.store import Row
 
@@ -66,17 +66,16 @@ class View:
         return replace(explanation, primary=self.score)
 
 
-def stamp(example: Example) -> str:
-    """What tells one text from another: a row of other data is made again."""
-    told = [example.text, example.pair, example.label, example.words, example.maps, example.problem]
-    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
+def usable(examples: Iterable[Example]) -> list[Example]:
+    """Those that have a text."""
+    return [one for one in examples if one.problem is None and one.text.strip()]
 
 
-def answer_to_the_probe(classifier: Classifier, paired: bool = False) -> list[float]:
-    """What tells one model from another: its outputs for one short text, or a pair of them."""
-    query, players, _ = on_trial(PROBE, classifier, pair=PROBE if paired else None)
-    answer: list[float] = query.logits(players.tokens(players.whole))[0].tolist()
-    return answer
+def samples(examples: Sequence[Example]) -> list[Sample]:
+    """The texts by which a function is known again: a fixed one, and the first of the data."""
+    first = usable(examples)[:SAMPLES]
+    paired = bool(first) and first[0].pair is not None
+    return [(PROBE, PROBE if paired else None), *((one.text, one.pair) for one in first)]
 
 
 @dataclass(frozen=True)

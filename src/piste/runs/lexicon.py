@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,17 +25,19 @@ from piste.errors import InputError, SettingError, whole_number
 from piste.explanation import FloatArray
 from piste.lexicon import Key, Lexicon
 from piste.methods.classes import columns
+from piste.models.fingerprint import fingerprint, word_samples
 from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier, WithTokens
 from piste.models.query import BATCH_TOKENS, Query
 from piste.ragged import IntArray, Ragged
 from piste.runs.answers import Answers
-from piste.runs.judging import answer_to_the_probe
+from piste.runs.judging import reason
+from piste.runs.store import FINGERPRINT
 from piste.surrogates.large import Errors, fit_large
 from piste.surrogates.lengths import LengthScale
 from piste.surrogates.slalom import SlalomModel, count_matrix
 from piste.text.cutting import truncated
-from piste.text.encoding import Encoding, Frame
+from piste.text.encoding import Encoding, Frame, check_text
 from piste.text.players import Players, split
 
 LENGTH = 3  # of the short sequences
@@ -44,6 +47,22 @@ KNOTS = (3, 12, 40, 120)  # words: where the level and the scale by length are t
 TURNS = 3  # of fitting the scores, then the scale by length
 CHUNK = 4096  # rows asked before their answers are written
 Watch = Callable[[int, int], None]  # rows answered, rows in all
+
+
+class TextsDigest:
+    """A digest of texts in their order: what tells one corpus from another."""
+
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        self._digest = hashlib.blake2b(digest_size=16)
+        for text in texts:
+            self.add(text)
+
+    def add(self, text: str) -> None:
+        data = text.encode("utf-8", "surrogatepass")
+        self._digest.update(len(data).to_bytes(8, "big") + data)
+
+    def __str__(self) -> str:
+        return self._digest.hexdigest()
 
 
 @dataclass
@@ -58,6 +77,7 @@ class Corpus:
     ids: list[tuple[int, ...]] = field(default_factory=list)
     counts: list[int] = field(default_factory=list)
     texts: int = 0
+    read: TextsDigest = field(default_factory=lambda: TextsDigest())
     examples: list[IntArray] = field(default_factory=list)  # rows of words
 
     def add(self, encoding: Encoding, rng: np.random.Generator) -> None:
@@ -87,13 +107,26 @@ class Corpus:
         return place
 
     def digest(self) -> str:
-        """What tells one corpus from another."""
-        found = hashlib.blake2b(digest_size=12)
+        """What tells the words and examples of one corpus, which shape the rows, from another's."""
+        digest = hashlib.blake2b(digest_size=16)
         for key, count in zip(self.places, self.counts, strict=True):
-            found.update(f"{key} {count}\n".encode("utf-8", "replace"))
+            digest.update(f"{key} {count}\n".encode("utf-8", "surrogatepass"))
         for row in self.examples:
-            found.update(row.tobytes())
-        return found.hexdigest()
+            digest.update(row.tobytes())
+        return digest.hexdigest()
+
+
+def lexicon_inputs(
+    texts: TextsDigest, unit: str, effort: float, seed: int, whole_vocabulary: bool = False
+) -> dict[str, Any]:
+    """All that shapes a lexicon but the model: kept in its facts, to know whether it still fits."""
+    return {
+        "texts": str(texts),
+        "unit": unit,
+        "effort": effort,
+        "seed": seed,
+        "whole_vocabulary": whole_vocabulary,
+    }
 
 
 def build_lexicon(
@@ -124,22 +157,24 @@ def build_lexicon(
         add_vocabulary(corpus, asked)
     rows, lengths_from = designed(corpus, effort, rng)
     query = Query(asked, corpus.frame or Frame(), batch_tokens=batch_tokens)
-    told = {"corpus": corpus.digest(), "seed": seed, "effort": effort, "rows": len(rows)}
+    inputs = lexicon_inputs(corpus.read, unit, effort, seed, whole_vocabulary)
+    model = fingerprint(asked, word_samples(corpus.words))
     answers = Answers.open(
         None if out is None else Path(f"{out}.answers"),
-        {**told, "answer": answer_to_the_probe(asked)},
+        {**inputs, "corpus": corpus.digest(), "rows": len(rows), FINGERPRINT: model},
     )
     parts = Ragged.of(corpus.ids)
-    found = np.concatenate(
+    outputs = np.concatenate(
         [
-            answers.get(start, partial(_ask, query, parts, chunk))
+            answers.get(start, len(chunk), partial(_ask, query, parts, chunk))
             for start, chunk in _chunks(rows, watch)
         ]
     )
-    margins, scale = columns(found, asked)
+    margins, scale = columns(outputs, asked)
     lexicon = fitted(corpus, asked, rows, margins, scale, lengths_from)
+    lexicon.fingerprint.update(model)
     lexicon.facts.update(
-        seed=seed, texts=corpus.texts, sequences=query.forwards, tokens=query.tokens, effort=effort
+        inputs=inputs, texts=corpus.texts, sequences=query.forwards, tokens=query.tokens
     )
     if out is not None:
         lexicon.save(out)
@@ -157,13 +192,21 @@ def read_corpus(
 ) -> Corpus:
     """Count the words of all texts; those that cannot be read are left out."""
     corpus = Corpus(unit, by_text=not isinstance(classifier, WithTokens))
+    problem: Exception | None = None
     for text in texts:
-        if text.strip():
-            encoding = truncated(classifier.encode(text))
-            if encoding.ids:
-                corpus.add(encoding, rng)
+        corpus.read.add(text)
+        try:
+            encoding = truncated(classifier.encode(check_text(text)))
+        except Exception as error:  # one text must not end the build, whatever is in it
+            problem = error
+            continue
+        if encoding.ids:
+            corpus.add(encoding, rng)
     if not corpus.words:
-        raise InputError("There are no words in these texts.", "Check the file and its column.")
+        why = f" ({reason(problem)})" if problem is not None else ""
+        raise InputError(
+            f"There are no words in these texts{why}.", "Check the file and its column."
+        ) from problem
     return corpus
 
 
@@ -240,7 +283,7 @@ def fitted(
     model, errors, lengths = _fit(counts[~held], margins[~held], rows.lengths[~held], frame)
     return Lexicon(
         model=classifier.name,
-        answer=tuple(answer_to_the_probe(classifier)),
+        fingerprint={},
         labels=classifier.labels or (),
         scale=scale,
         unit=corpus.unit,

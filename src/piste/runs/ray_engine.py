@@ -24,7 +24,7 @@ Block = dict[str, Any]
 
 def on_ray(
     source: Source,
-    there: Mapping[int, int],
+    there: Mapping[int, str],
     job: Job,
     classifier: Classifier,
     known: Lexicon | None,
@@ -77,7 +77,7 @@ class Worker:
         }
 
 
-def _reader(source: Source, there: Mapping[int, int]) -> Any:
+def _reader(source: Source, there: Mapping[int, str]) -> Any:
     """One task that reads the texts in order and yields a block a shard."""
     import pyarrow
     from ray.data.block import BlockMetadata

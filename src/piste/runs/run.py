@@ -1,7 +1,8 @@
 """Every text of a data set explained, into Parquet shards: killed at any moment, it goes on.
 
 1. Where words share a lexicon: build it over the data first (`runs.lexicon`).
-2. Read the data as a stream, cut into shards of so many texts; skip those that are there.
+2. Read the data as a stream, cut into shards of so many texts; skip those that are there, whole,
+   for the same rows and with the same lexicon.
 3. Explain a shard's texts together, so that their sequences share batches, and write it whole.
 """
 
@@ -13,27 +14,29 @@ import logging
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from piste.data import DEFAULT, Columns, Example
-from piste.errors import InputError, SettingError, choices, whole_number
-from piste.files import write_atomic
+from piste.errors import FileError, InputError, SettingError, choices, whole_number
+from piste.files import make_folder, write_atomic
 from piste.lexicon import Lexicon
 from piste.methods import find_method, settings
 from piste.methods.adapted import Adapted
 from piste.methods.base import Method
+from piste.models.fingerprint import Sample, answer, check_lexicon, fingerprint
 from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier
 from piste.models.target import resolve_target
 from piste.runs import shards
 from piste.runs.job import Job, Source
-from piste.runs.judging import PROBE, answer_to_the_probe
-from piste.runs.lexicon import build_lexicon
+from piste.runs.judging import PROBE, samples, usable
+from piste.runs.lexicon import TextsDigest, build_lexicon, lexicon_inputs
 from piste.runs.shards import Shard
-from piste.runs.store import settle
+from piste.runs.store import FINGERPRINT, agreed
 from piste.task import Task, versions
 from piste.text.cutting import check_long
 from piste.text.players import check_unit
@@ -94,7 +97,9 @@ def run(
     refine, unit, repeats, long, target, seed, budget, tolerance: as in `explain`.
     engine: "local" (workers: processes, for a model by name), or "ray".
     device, trust_remote_code: as in `load`, for a model by name.
-    A run that was stopped goes on where it was; other settings or another model are refused.
+    A run that was stopped goes on where it was. Shards that are damaged, or whose texts or lexicon
+    have changed, are made again. Other settings, another model, or fewer texts than the folder
+    holds are refused: nothing is deleted.
     """
     job = Job(
         model=classifier if isinstance(classifier, str) else None,
@@ -113,22 +118,39 @@ def run(
     shards.check_library()
     workers = _workers(engine, workers, job, classifier)
     source = Source(os.fspath(data), columns, limit, split, whole_number("shard", shard, 1))
-    folder, first = Path(out), source.first()
+    folder, head = Path(out), source.head()
+    first = next(iter(usable(head)), head[0])
     lexicon = _lexicon(job, lexicon, first)
     asked = as_classifier(classifier) if job.model is None else job.classifier()
-    probe = _checked(job, asked, first)
+    _check(job, asked, samples(head)[0])
+    known = _given(lexicon, asked)
     job = replace(job, lexicon=_lexicon_path(folder, lexicon))
-    _open(folder, job, asked, probe, source, lexicon)
-    known = _known(job, folder, asked, source, watch) if job.lexicon else None
+    _open(folder, job, asked, samples(head), source, lexicon)
+    if lexicon is True:
+        known = _own(folder / LEXICON, job, asked, source, watch)
     job = replace(job, scores=_scores(job, asked, known, first))
-    there, made = shards.done(folder), 0
+    used = None if job.lexicon is None else _identity(job.lexicon)
+    shards.remove_halves(folder)
+    there, made = shards.done(folder, used), 0
     for number, part in _engine(engine)(source, there, job, asked, known, workers):
-        shards.write(folder, number, part)
+        shards.write(folder, number, part, used)
         made += len(part.texts["index"])
         log.info("Part %d of the run is written to %s.", number, folder)
         if watch is not None:
             watch("texts", (number + 1) * source.shard, limit)
     return _ended(folder, made)
+
+
+def _check_extent(folder: Path, source: Source) -> None:
+    """Refuse data with fewer texts than the folder has results of; it has them for a reason."""
+    held = shards.extent(folder, source.shard)
+    left = sum(1 for _ in islice(source.examples(), held))
+    if left < held:
+        limited = "" if source.limit is None else f" (limit {source.limit:,})"
+        raise SettingError(
+            f"{folder} holds results of {held:,} texts, and the data now has {left:,}{limited}.",
+            "Give another folder, or delete this one to start again; a run deletes no results.",
+        )
 
 
 def _workers(engine: str, workers: int, job: Job, classifier: Classifier | str | None) -> int:
@@ -164,8 +186,8 @@ def _lexicon(
     return wanted if fits else False
 
 
-def _checked(job: Job, classifier: Classifier, first: Example) -> list[float]:
-    """The model's answer to the probe; a setting that cannot be is told before anything is made."""
+def _check(job: Job, classifier: Classifier, probe: Sample) -> None:
+    """A setting that cannot be is told before anything is made."""
     check_unit(job.unit, job.repeats)
     Task.of(
         job.method,
@@ -182,9 +204,7 @@ def _checked(job: Job, classifier: Classifier, first: Example) -> list[float]:
     )
     if job.refine is not None:
         whole_number("refine", job.refine, 0)
-    answer = answer_to_the_probe(classifier, paired=first.pair is not None)
-    resolve_target(classifier, np.array(answer), job.target)
-    return answer
+    resolve_target(classifier, np.array(answer(classifier, *probe)), job.target)
 
 
 def _lexicon_path(folder: Path, lexicon: bool | str | os.PathLike[str]) -> str | None:
@@ -193,22 +213,45 @@ def _lexicon_path(folder: Path, lexicon: bool | str | os.PathLike[str]) -> str |
     return os.fspath(lexicon)
 
 
-def _known(
-    job: Job,
-    folder: Path,
-    classifier: Classifier,
-    source: Source,
-    watch: Watch | None,
+def _given(lexicon: bool | str | os.PathLike[str], classifier: Classifier) -> Lexicon | None:
+    """The lexicon of a file, found out to be of this model; None where none was given."""
+    if isinstance(lexicon, bool):
+        return None
+    given = Lexicon.load(lexicon)
+    check_lexicon(given, classifier)
+    return given
+
+
+def _own(
+    path: Path, job: Job, classifier: Classifier, source: Source, watch: Watch | None
 ) -> Lexicon:
-    """The lexicon of the run: the given one, the one that is there, or built now."""
-    path = Path(str(job.lexicon))
-    if path.exists() or path != folder / LEXICON:
-        return Lexicon.load(path)
-    texts = (one.text for one in source.examples() if one.problem is None)
+    """The lexicon of the run's own texts: the one that is there, or built where it is stale."""
+    if path.exists():
+        digest = TextsDigest(source.texts())
+        kept = _fitting(path, lexicon_inputs(digest, job.unit, EFFORT, job.seed), classifier)
+        if kept is not None:
+            return kept
+        log.warning("The lexicon in %s is of other texts: all are explained with a new one.", path)
     told = None if watch is None else lambda done, total: watch("lexicon", done, total)
     return build_lexicon(
-        texts, classifier, out=path, unit=job.unit, effort=EFFORT, seed=job.seed, watch=told
+        source.texts(),
+        classifier,
+        out=path,
+        unit=job.unit,
+        effort=EFFORT,
+        seed=job.seed,
+        watch=told,
     )
+
+
+def _fitting(path: Path, inputs: dict[str, Any], classifier: Classifier) -> Lexicon | None:
+    """The lexicon that is there; None where it is damaged, or of other texts or another model."""
+    try:
+        lexicon = Lexicon.load(path)
+        check_lexicon(lexicon, classifier)
+    except (FileError, SettingError):
+        return None
+    return lexicon if lexicon.facts.get("inputs") == inputs else None
 
 
 def _scores(
@@ -235,7 +278,7 @@ def _open(
     folder: Path,
     job: Job,
     classifier: Classifier,
-    probe: list[float],
+    known_by: list[Sample],
     source: Source,
     lexicon: bool | str | os.PathLike[str],
 ) -> None:
@@ -245,7 +288,7 @@ def _open(
         "split": source.split,
         "columns": asdict(source.columns),
         "model": classifier.name,
-        "answer": probe,
+        FINGERPRINT: fingerprint(classifier, known_by),
         "labels": list(classifier.labels or ()),
         "method": job.method if isinstance(job.method, str) else type(job.method).__name__,
         "settings": settings(find_method(job.method)[1]),
@@ -261,9 +304,11 @@ def _open(
         "shard": source.shard,
     }
     plain = json.loads(json.dumps(told, default=str))
-    settle(folder, MANIFEST, plain, begun=bool(shards.done(folder)))
-    more = {"versions": versions(), "backend": classifier.backend}
-    write_atomic(folder / MANIFEST, json.dumps(plain | more, indent=1) + "\n")
+    plain = agreed(folder, MANIFEST, plain, begun=bool(shards.numbers(folder)))
+    _check_extent(folder, source)
+    facts = {"versions": versions(), "backend": classifier.backend}
+    make_folder(folder)
+    write_atomic(folder / MANIFEST, json.dumps(plain | facts, indent=1) + "\n")
 
 
 def _identity(lexicon: bool | str | os.PathLike[str]) -> Any:
@@ -277,7 +322,7 @@ def _identity(lexicon: bool | str | os.PathLike[str]) -> Any:
 
 def _ended(folder: Path, made: int) -> Report:
     """What is in the folder now; the manifest says that the run has come to its end."""
-    texts, reasons = 0, []
+    texts, reasons = 0, list[str]()
     for table in shards.read(folder, shards.TEXTS, ["id", "error"]):
         texts += len(table["error"])
         pairs = zip(table["id"], table["error"], strict=True)

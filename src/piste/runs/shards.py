@@ -1,12 +1,17 @@
 """Explanations as Parquet: two tables, a row a text and a row a player, written shard by shard.
 
-A shard is there when its file in `texts/` is: the players' file is renamed into place before it.
+A shard is two files. The players' is written first; the texts' holds a digest of it, the stamp of
+each row of the data, and a digest of the lexicon that was used. So it can be told whether both
+files are whole, belong together and are of the data at hand: a shard is done only if they are.
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
-from collections.abc import Iterator, Sequence
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,9 +19,15 @@ from typing import Any
 from piste.data import Example
 from piste.errors import FileError, SettingError
 from piste.explanation import Explanation
-from piste.files import write_atomic
+from piste.files import encodable, make_folder, write_atomic
+from piste.models.fingerprint import content_digest
+from piste.runs.store import stamp
 
 TEXTS, PLAYERS = "texts", "players"
+NAME = re.compile(r"part-(\d{8,})\.parquet")
+FACTS = b"piste"  # the key of our facts in the metadata of a file
+# What reading a damaged or foreign file may raise.
+DAMAGED = (OSError, ValueError, LookupError, TypeError, NotImplementedError, MemoryError)
 Table = dict[str, list[Any]]
 TEXT_COLUMNS = {
     "index": "int64",
@@ -35,6 +46,7 @@ TEXT_COLUMNS = {
     "seconds": "double",
     "notes": "string",
     "error": "string",
+    "stamp": "string",  # a digest of the row of the data
 }
 PLAYER_COLUMNS = {
     "index": "int64",
@@ -66,6 +78,7 @@ class Shard:
         """A text's rows: its explanation, or why there is none."""
         label = None if example.label is None else str(example.label)
         told: dict[str, Any] = {"index": index, "id": example.id, "label": label}
+        told["stamp"] = stamp(example)
         told |= {"error": found} if isinstance(found, str) else _told(found)
         for name, cells in self.texts.items():
             cells.append(told.get(name))
@@ -109,12 +122,15 @@ def _told(found: Explanation) -> dict[str, Any]:
     }
 
 
-def write(folder: Path, number: int, shard: Shard) -> None:
-    """Both files of a shard, the one that counts last."""
-    for kind, table in ((PLAYERS, shard.players), (TEXTS, shard.texts)):
-        path = folder / kind / f"part-{number:08d}.parquet"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(path, _parquet(kind, table))
+def write(folder: Path, number: int, shard: Shard, lexicon: str | None = None) -> None:
+    """Both files of a shard, the one that counts last. lexicon: a digest of the one used."""
+    players = _parquet(PLAYERS, shard.players, {})
+    facts = {"players": _digest(players), "lexicon": lexicon}
+    texts = _parquet(TEXTS, shard.texts, facts)
+    for kind, data in ((PLAYERS, players), (TEXTS, texts)):
+        path = _path(folder, kind, number)
+        make_folder(path.parent)
+        write_atomic(path, data)
 
 
 def check_library() -> None:
@@ -122,39 +138,109 @@ def check_library() -> None:
     _library()
 
 
-def done(folder: Path) -> dict[int, int]:
-    """The numbers of the shards that are there, and how many texts each holds."""
-    paths = list((folder / TEXTS).glob("part-*.parquet"))
-    if not paths:
-        return {}
-    rows = _library().parquet.read_metadata
-    return {int(path.stem.removeprefix("part-")): rows(path).num_rows for path in paths}
+def numbers(folder: Path, kind: str = TEXTS) -> list[int]:
+    """The numbers of the shards that have a file there, whatever it holds, rising."""
+    names = [NAME.fullmatch(path.name) for path in (folder / kind).glob("part-*.parquet")]
+    return sorted(int(name[1]) for name in names if name is not None)
+
+
+def done(folder: Path, lexicon: str | None = None) -> dict[int, str]:
+    """The shards that are whole and were made with this lexicon, and a digest of their rows."""
+    rows = {number: _rows(folder, number, lexicon) for number in numbers(folder)}
+    return {number: digest for number, digest in rows.items() if digest is not None}
+
+
+def rows_digest(rows: Iterable[tuple[int, str]]) -> str:
+    """What tells the rows of one shard from those of another: their numbers and stamps."""
+    return content_digest(list(rows))
+
+
+def extent(folder: Path, size: int) -> int:
+    """How many texts of the data the folder has got to, where shards hold `size` of them."""
+    there = numbers(folder)
+    if not there:
+        return 0
+    try:
+        last = _library().parquet.read_metadata(_path(folder, TEXTS, there[-1])).num_rows
+    except DAMAGED:  # it had one text at least
+        last = 1
+    return there[-1] * size + int(last)
+
+
+def remove_halves(folder: Path) -> None:
+    """Remove the players of shards that were not finished."""
+    for number in {*numbers(folder, PLAYERS)} - {*numbers(folder)}:
+        _path(folder, PLAYERS, number).unlink(missing_ok=True)
 
 
 def read(folder: Path, kind: str, columns: Sequence[str] | None = None) -> Iterator[Table]:
     """The tables of all shards in order, by columns."""
-    parquet = _library().parquet
-    paths = sorted((folder / kind).glob("part-*.parquet"))
-    if not paths:
+    there = numbers(folder)
+    if not there:
         raise FileError(f"There is no run in {folder}.", "Give a folder that `piste run` wrote.")
-    for path in paths:
-        known = parquet.read_schema(path).names
+    for number in there:
+        path = _path(folder, kind, number)
+        try:
+            table, known = _table(path, columns)
+        except DAMAGED as error:
+            raise FileError(
+                f"{path} cannot be read: {str(error)[:200]}.",
+                "Run the same `piste run` again: it makes what is missing or damaged anew.",
+            ) from error
         lacking = [name for name in columns or () if name not in known]
         if lacking:
             raise FileError(
                 f"The run in {folder} has no {', '.join(lacking)}.",
                 "Words are summed up by SLALOM's scores: run it with slalom.",
             )
-        yield parquet.read_table(path, columns=columns and list(columns)).to_pydict()
+        yield table.to_pydict()
 
 
-def _parquet(kind: str, table: Table) -> bytes:
+def _rows(folder: Path, number: int, lexicon: str | None) -> str | None:
+    """A digest of a shard's rows; None where a file is gone or damaged, or the lexicon another."""
+    try:
+        table, _ = _table(_path(folder, TEXTS, number), None)
+        facts = json.loads(table.schema.metadata[FACTS])
+        players = _digest(_path(folder, PLAYERS, number).read_bytes())
+        cells = [table.column(name).to_pylist() for name in ("index", "stamp")]
+    except DAMAGED:
+        return None
+    whole = facts == {"players": players, "lexicon": lexicon}
+    return rows_digest(zip(*cells, strict=True)) if whole else None
+
+
+def _table(path: Path, columns: Sequence[str] | None) -> tuple[Any, list[str]]:
+    """The columns that are there, with their checksums verified, and the names of all."""
+    with _library().parquet.ParquetFile(path, page_checksum_verification=True) as file:
+        names: list[str] = file.schema_arrow.names
+        kept = None if columns is None else [name for name in columns if name in names]
+        return file.read(columns=kept), names
+
+
+def _path(folder: Path, kind: str, number: int) -> Path:
+    return folder / kind / f"part-{number:08d}.parquet"
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+def _parquet(kind: str, table: Table, facts: dict[str, Any]) -> bytes:
     arrow = _library()
     kinds = TEXT_COLUMNS if kind == TEXTS else PLAYER_COLUMNS
-    fields = [(name, getattr(arrow, _maker(kinds.get(name, "double")))()) for name in table]
+    types = {name: kinds.get(name, "double") for name in table}
+    fields = [(name, getattr(arrow, _maker(kind))()) for name, kind in types.items()]
+    schema = arrow.schema(fields).with_metadata({FACTS: json.dumps(facts)})
+    cells = {n: _encodable(c) if types[n] == "string" else c for n, c in table.items()}
     stream = io.BytesIO()
-    arrow.parquet.write_table(arrow.table(table, schema=arrow.schema(fields)), stream)
+    rows = arrow.table(cells, schema=schema)
+    arrow.parquet.write_table(rows, stream, write_page_checksum=True)
     return stream.getvalue()
+
+
+def _encodable(cells: list[str | None]) -> list[str | None]:
+    """Ids, labels and words may hold lone surrogates, which Parquet cannot."""
+    return [None if cell is None else encodable(cell) for cell in cells]
 
 
 def _maker(kind: str) -> str:

@@ -1,26 +1,28 @@
 """A folder of results that can be killed at any moment and gone on with.
 
-`settings.json` says what the rows were made with; a run with other settings is refused. Rows are
-appended to `rows.jsonl`, each one line; a line that was cut short is dropped and made again.
+`settings.json` says what the rows were made with; a run with other settings, or with another model,
+is refused. Rows are appended to `rows.jsonl`, each one line; a line that was cut short is dropped
+and made again.
 """
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from piste.data import Example
 from piste.errors import FileError, SettingError
-from piste.files import write_atomic
+from piste.files import append_line, file_error, make_folder, write_atomic
+from piste.models.fingerprint import content_digest, difference, merged
 
 Row = dict[str, Any]
 SETTINGS, ROWS = "settings.json", "rows.jsonl"
-SAME = 1e-2  # how far the answers of one model may differ between machines and backends
+FORMAT = 2  # of the folders of `run` and `evaluate`; 0.1.0 wrote none
+FINGERPRINT = "fingerprint"  # of the model, among the settings
+ANOTHER = "Give another folder, or delete this one to start again."
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,9 @@ class Store:
     def open(cls, folder: Path, settings: Mapping[str, Any]) -> Store:
         """Make the folder, or go on in it where its settings are the same."""
         store = cls(folder)
-        settle(folder, SETTINGS, settings, begun=bool(store.rows()))
+        plain = agreed(folder, SETTINGS, settings, begun=bool(store.rows()))
+        make_folder(folder)
+        write_atomic(folder / SETTINGS, json.dumps(plain, indent=1) + "\n")
         return store
 
     def rows(self) -> list[Row]:
@@ -41,85 +45,116 @@ class Store:
         path = self.folder / ROWS
         if not path.exists():
             return []
-        found: dict[int, Row] = {}
-        for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            lines = path.read_bytes().splitlines()
+        except OSError as error:
+            raise file_error("read", path, error, "Choose another folder.") from error
+        rows: dict[int, Row] = {}
+        for line in lines:
             row = _parsed(line)
             if row is not None:
-                found[int(row["index"])] = row  # made again: the last one holds
-        return [found[index] for index in sorted(found)]
+                rows[int(row["index"])] = row  # made again: the last one holds
+        return [rows[index] for index in sorted(rows)]
 
     def add(self, row: Row) -> None:
         """One more row, on disk when this returns."""
-        line = json.dumps(row, allow_nan=False) + "\n"
-        path = self.folder / ROWS
-        with path.open("ab+") as stream:
-            if stream.tell() and not _ends_a_line(path):
-                stream.write(b"\n")  # the last writer was killed in the middle of its line
-            stream.write(line.encode("utf-8"))
-            stream.flush()
-            os.fsync(stream.fileno())
+        append_line(self.folder / ROWS, json.dumps(row, allow_nan=False))
 
 
-def _ends_a_line(path: Path) -> bool:
-    with path.open("rb") as stream:
-        stream.seek(-1, os.SEEK_END)
-        return stream.read(1) == b"\n"
+def stamp(example: Example) -> str:
+    """A digest of all that a row of the data holds: results of another row are made again."""
+    return content_digest(
+        [
+            example.id,
+            example.text,
+            example.pair,
+            example.label,
+            example.words,
+            example.maps,
+            example.problem,
+        ]
+    )
 
 
-def _parsed(line: str) -> Row | None:
+def agreed(folder: Path, name: str, settings: Mapping[str, Any], *, begun: bool) -> dict[str, Any]:
+    """The settings as plain data; where the folder holds results made with others, an error.
+
+    begun: whether the folder holds results.
+    """
+    plain = {"format": FORMAT, **json.loads(json.dumps(settings))}
+    if begun:
+        before = _before(folder, name)
+        _check_known(before, folder, name)
+        _check_same(before, plain, folder)
+        plain[FINGERPRINT] = merged(before[FINGERPRINT], plain[FINGERPRINT])
+    return plain
+
+
+def same_settings(one: Any, other: Mapping[str, Any]) -> bool:
+    """Whether two sets of settings, each with a fingerprint of the model, are the same."""
+    if not isinstance(one, dict) or one.keys() != other.keys():
+        return False
+    equal = all(one[name] == other[name] for name in other if name != FINGERPRINT)
+    return equal and difference(one[FINGERPRINT], other[FINGERPRINT]) is None
+
+
+def _before(folder: Path, name: str) -> dict[str, Any]:
+    """The settings that are there; nothing where there are none."""
+    path = folder / name
+    try:
+        before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        if not isinstance(before, dict):
+            raise ValueError(f"{name} holds no settings")
+    except (OSError, ValueError, RecursionError) as error:
+        raise FileError(f"Cannot use {folder}: {error}.", "Choose another folder.") from error
+    return before
+
+
+def _check_known(before: Mapping[str, Any], folder: Path, name: str) -> None:
+    """Refuse results of which nobody knows what they were made with."""
+    if not before:
+        raise FileError(
+            f"{folder} holds results, but not {name}, which says what they were made with.", ANOTHER
+        )
+    if before.get("format") != FORMAT:
+        raise FileError(
+            f"The results in {folder} are in a format ({before.get('format', 1)}) that this version"
+            f" of piste cannot add to (it writes {FORMAT}).",
+            ANOTHER,
+        )
+
+
+def _check_same(before: Mapping[str, Any], now: Mapping[str, Any], folder: Path) -> None:
+    # The model comes first: another one often has other labels, too.
+    for name in sorted(now, key=lambda name: (name not in ("model", FINGERPRINT), name != "model")):
+        if name == FINGERPRINT:
+            _check_model(before, now, folder)
+        elif before.get(name) != now[name]:
+            raise SettingError(
+                f"The results in {folder} were made with {name} {_short(before.get(name))}, not"
+                f" {_short(now[name])}.",
+                "Give another folder, or the same settings as before.",
+            )
+
+
+def _check_model(before: Mapping[str, Any], now: Mapping[str, Any], folder: Path) -> None:
+    problem = difference(before.get(FINGERPRINT), now[FINGERPRINT])
+    if problem is not None:
+        raise SettingError(
+            f"The results in {folder} were made with another model called {now.get('model')!r}:"
+            f" {problem}.",
+            "Give another folder, or load the model as it was. (Models that run here are compared"
+            " by digests of their files, functions and endpoints by their answers.)",
+        )
+
+
+def _parsed(line: bytes) -> Row | None:
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):
         return None
     known = isinstance(row, dict) and isinstance(row.get("index"), int) and "id" in row
     return row if known else None
-
-
-def _check_same(before: Mapping[str, Any], now: Mapping[str, Any], folder: Path) -> None:
-    names = before.keys() | now.keys()
-    for name in sorted(names, key=lambda name: (name == "answer", name != "model", name)):
-        if not _same(before.get(name), now.get(name)):
-            raise SettingError(
-                f"The results in {folder} were made with {name} {_short(before.get(name))}, not"
-                f" {_short(now.get(name))}.",
-                "Give another folder, or the same settings as before.",
-            )
-
-
-def settle(folder: Path, name: str, settings: Mapping[str, Any], *, begun: bool) -> None:
-    """Make the folder and write its settings; where something was made with others, refuse.
-
-    What the file holds beyond these settings is not compared.
-    """
-    path = folder / name
-    plain = json.loads(json.dumps(settings))
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
-        if not isinstance(before, dict | None):
-            raise ValueError(f"{name} holds no settings")
-    except (OSError, ValueError, RecursionError) as error:
-        raise FileError(f"Cannot use {folder}: {error}.", "Choose another folder.") from error
-    if before is None or not begun:
-        write_atomic(path, json.dumps(plain, indent=1) + "\n")
-    else:
-        _check_same({name: before.get(name) for name in plain}, plain, folder)
-
-
-def same_settings(one: Any, other: Any) -> bool:
-    """Whether two sets of settings are the same; answers of one model may differ by rounding."""
-    if not isinstance(one, dict) or not isinstance(other, dict):
-        return False
-    return one.keys() == other.keys() and all(_same(one[name], other[name]) for name in one)
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Equal; the model's answers to the probe only nearly, as backends differ in rounding."""
-    if isinstance(one, float) and isinstance(other, float):
-        return bool(np.isclose(one, other, rtol=SAME, atol=SAME))
-    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        return all(_same(*pair) for pair in zip(one, other, strict=True))
-    return bool(one == other)
 
 
 def _short(value: Any) -> str:

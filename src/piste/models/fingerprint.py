@@ -1,0 +1,250 @@
+"""What tells one model from another of the same name.
+
+A model that runs here is known by digests of its weights, its configuration and its tokenizer: they
+are equal or they are not. A function or an endpoint shows nothing but its answers, so it is known
+by those to a few texts. They are compared with a tolerance, because the same model rounds
+otherwise on another machine, and a server does so from one batch to the next.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import threading
+import weakref
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from piste.errors import SettingError, few
+from piste.lexicon import Lexicon
+from piste.models.protocol import Classifier
+from piste.models.query import Query
+from piste.models.remote import RemoteLabels
+from piste.models.shared import Shared
+from piste.text.cutting import truncated
+from piste.text.encoding import texts
+from piste.text.players import split
+
+SAMPLES = 8  # texts whose answers are kept
+ROUNDING = 1e-3  # of an answer: float32 on another machine or backend
+SERVER_NOISE = 5e-2  # of a log-probability: servers compute in 16 bits, in batches of strangers
+ANSWERS, WITHIN = "answers", "within"
+# Where a model came from and who wrote the file says nothing of what it computes.
+INCIDENTAL = ("_name_or_path", "transformers_version", "architectures", "dtype", "torch_dtype")
+DIGITS = 32  # of a digest
+CHUNK = 1 << 24  # bytes of a file read at once
+
+Fingerprint = dict[str, Any]
+Sample = tuple[str, str | None]  # a text, and the second one of a pair
+
+_accepted: weakref.WeakKeyDictionary[Lexicon, list[weakref.ref[Any]]] = weakref.WeakKeyDictionary()
+_lock = threading.Lock()
+
+
+def fingerprint(classifier: Classifier, samples: Iterable[Sample]) -> Fingerprint:
+    """Digests of a model that runs here; of any other model the answers to the samples.
+
+    The first sample must be answered; others that the model fails on are left out. The result is
+    plain data, ready for JSON.
+    """
+    asked = unlocked(classifier)
+    parts = _digests(asked)
+    if "weights" not in parts or not _is_own(asked):
+        parts[ANSWERS] = dict(_answers(asked, samples))
+        remote = isinstance(getattr(asked, "function", None), RemoteLabels)
+        parts[WITHIN] = SERVER_NOISE if remote else ROUNDING
+    # A function may not know its labels before its first answer.
+    return parts | {"labels": list(asked.labels or ()), "outputs": asked.outputs}
+
+
+def unlocked(classifier: Any) -> Any:
+    """The classifier itself, where threads share it."""
+    return classifier.classifier if isinstance(classifier, Shared) else classifier
+
+
+def difference(before: Any, now: Fingerprint) -> str | None:
+    """How the models of two fingerprints differ, in words; None where they do not."""
+    if not isinstance(before, Mapping):
+        return "nothing is known of the model before"
+    names = sorted((before.keys() | now.keys()) - {ANSWERS, WITHIN})
+    other = [name for name in names if before.get(name) != now.get(name)]
+    if other:
+        pairs = [(name, _short(before.get(name)), _short(now.get(name))) for name in other]
+        return "; ".join(f"{name} {one} before, {two} now" for name, one, two in pairs)
+    return _other_answers(before.get(ANSWERS, {}), now.get(ANSWERS, {}), now.get(WITHIN, 0.0))
+
+
+def merged(before: Fingerprint, now: Fingerprint) -> Fingerprint:
+    """The fingerprint now, with the older answers: what is compared must not drift."""
+    if ANSWERS not in now:
+        return now
+    return now | {ANSWERS: now[ANSWERS] | before.get(ANSWERS, {})}
+
+
+def answer(classifier: Classifier, text: str, pair: str | None = None) -> list[float]:
+    """The model's outputs for one whole text, or for a pair."""
+    encoding = truncated(classifier.encode(*texts(text, pair)))
+    players = split(encoding, "word")
+    query = Query(classifier, encoding.frame)
+    outputs: list[float] = query.logits(players.tokens(players.whole))[0].tolist()
+    return outputs
+
+
+def weights_digest(model: Any) -> str:
+    """A digest of a torch model's architecture, configuration and weights, whatever their type.
+
+    Weights that share memory are read once. As fast as the processor computes SHA-256.
+    """
+    return content_digest([_configuration(model), _tensors(model)])
+
+
+def file_digest(path: Path) -> str:
+    """A digest of an exported graph and of the files beside it that hold its weights.
+
+    ONNX graphs above 2 GB keep their weights in other files, which they name.
+    """
+    graph = path.read_bytes()
+    digest = hashlib.sha256(graph)
+    for beside in sorted(path.parent.rglob("*")):
+        name = beside.relative_to(path.parent).as_posix().encode()
+        if beside != path and name in graph and beside.is_file():
+            digest.update(name)
+            with beside.open("rb") as stream:
+                while chunk := stream.read(CHUNK):
+                    digest.update(chunk)
+    return digest.hexdigest()[:DIGITS]
+
+
+def content_digest(content: object) -> str:
+    """A short digest of plain data."""
+    plain = json.dumps(content, sort_keys=True, default=str)
+    return hashlib.sha256(plain.encode()).hexdigest()[:DIGITS]
+
+
+def word_samples(words: Sequence[str]) -> list[Sample]:
+    """The samples by which the model of a lexicon is known again: its first words."""
+    written = [word for word in words[: 4 * SAMPLES] if word.strip()]
+    return [(word, None) for word in written[:SAMPLES]]
+
+
+def check_lexicon(lexicon: Lexicon, classifier: Classifier) -> None:
+    """Refuse a lexicon that was built with another model; a model object is compared once."""
+    asked = unlocked(classifier)
+    with _lock:
+        if any(known() is asked for known in _accepted.get(lexicon, ())):
+            return
+        now = fingerprint(asked, word_samples(lexicon.words))
+        problem = difference(lexicon.fingerprint, now)
+        if problem is not None:
+            raise SettingError(
+                f"The lexicon was built with another model called {lexicon.model!r} ({problem}).",
+                f"Use it with the model it was built for, or build one for {asked.name!r}.",
+            )
+        with contextlib.suppress(TypeError):  # an object without room for references to it
+            _accepted.setdefault(lexicon, []).append(weakref.ref(asked))
+
+
+def _is_own(classifier: Any) -> bool:
+    """Whether the class is one of piste's; those of others may do more than their parts show."""
+    return type(classifier).__module__.startswith("piste.")
+
+
+def _digests(classifier: Any) -> Fingerprint:
+    """What can be told of a classifier without asking it."""
+    if not _is_own(classifier):
+        return _of_torch(getattr(classifier, "model", None))
+    origin = getattr(classifier, "origin", classifier)  # what a compiled model was made from
+    parts = _of_torch(getattr(origin, "model", None))
+    if getattr(origin, "digest", ""):  # of a file in ONNX
+        parts |= {"weights": origin.digest, "configuration": _configuration(origin)}
+    prompt, tokenizer = getattr(origin, "prompt", None), _tokenizer_of(origin)
+    if tokenizer is not None:
+        parts["tokenizer"] = _tokenizer_digest(tokenizer)
+    if prompt is not None:
+        parts["prompt"] = content_digest([prompt.parts, prompt.begin, origin.answers])
+    function = getattr(origin, "function", None)
+    if isinstance(function, RemoteLabels):
+        parts["prompt"] = content_digest([function.endpoint.prompt, function.endpoint.api])
+    return parts
+
+
+def _of_torch(model: Any) -> Fingerprint:
+    if not (hasattr(model, "state_dict") and hasattr(model, "config")):
+        return {}
+    try:
+        weights = _tensors(model)
+    except (NotImplementedError, RuntimeError, TypeError):
+        return {}  # weights that are kept elsewhere, or packed: the answers tell
+    return {
+        "weights": weights,
+        "precision": str(model.dtype),
+        "configuration": _configuration(model),
+    }
+
+
+def _configuration(holder: Any) -> str:
+    """A digest of the settings in `holder.config`, and of the kind of model."""
+    config = holder.config.to_diff_dict()  # without defaults: new versions add some
+    told = {name: value for name, value in config.items() if name not in INCIDENTAL}
+    plain = json.loads(json.dumps(told, default=str))  # keys become strings, which have an order
+    return content_digest([type(holder).__name__, plain])
+
+
+def _tensors(model: Any) -> str:
+    digest, known = hashlib.sha256(), dict[Any, bytes]()
+    for name, tensor in sorted(model.state_dict().items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+        place = (tensor.data_ptr(), tensor.dtype, tuple(tensor.shape), tensor.stride())
+        if place not in known:
+            known[place] = hashlib.sha256(_bytes(tensor)).digest()
+        digest.update(known[place])
+    return digest.hexdigest()[:DIGITS]
+
+
+def _bytes(tensor: Any) -> Any:
+    """The tensor's memory as bytes: numpy has no name for some types, such as bfloat16."""
+    import torch
+
+    flat = tensor.detach().cpu().contiguous().reshape(-1)
+    return flat.view(torch.uint8).numpy().data
+
+
+def _tokenizer_of(origin: Any) -> Any | None:
+    holders = (origin, getattr(origin, "prompt", None), getattr(origin, "reader", None))
+    return next(filter(None, (getattr(one, "tokenizer", None) for one in holders)), None)
+
+
+def _tokenizer_digest(tokenizer: Any) -> str:
+    rules = json.loads(tokenizer.backend_tokenizer.to_str())
+    for changing in ("truncation", "padding"):  # set by whoever called the tokenizer last
+        rules.pop(changing, None)
+    return content_digest([rules, tokenizer.model_max_length, tokenizer.special_tokens_map])
+
+
+def _answers(classifier: Classifier, samples: Iterable[Sample]) -> Iterator[tuple[str, Any]]:
+    for number, (text, pair) in enumerate(samples):
+        try:
+            yield content_digest([text, pair]), answer(classifier, text, pair)
+        except Exception:  # the text becomes a row with its error; here it tells nothing
+            if number == 0:
+                raise
+
+
+def _other_answers(before: Any, now: Mapping[str, list[float]], within: float) -> str | None:
+    """How the answers to the same texts differ by more than rounding; None where they do not."""
+    common = [name for name in now if isinstance(before, Mapping) and name in before]
+    if now and not common:
+        return "none of the texts that it was known by is left"
+    for name in common:
+        one, other = np.array(before[name]), np.array(now[name])
+        if one.shape != other.shape or not np.allclose(one, other, rtol=within, atol=within):
+            return f"a text was answered with [{few(one.tolist(), 4)}], now [{few(now[name], 4)}]"
+    return None
+
+
+def _short(value: Any) -> str:
+    return str(value)[:16] if isinstance(value, str) else few([*(value or ("none",))], 4)
