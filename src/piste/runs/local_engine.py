@@ -1,59 +1,170 @@
-"""Shards explained on this machine: in this process, or in several that load the model each."""
+"""Shards explained on this machine: in this process, or in several that load the model each.
+
+A worker process ends by itself when this one does, however that ends. Where a worker is killed, all
+of its pool end; a new pool explains the shards that were not finished, a few times at most.
+"""
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import sys
-from collections.abc import Iterator, Mapping
+import threading
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from itertools import islice
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
 from typing import Any
 
+from piste.errors import ModelError, PisteError, few
 from piste.lexicon import Lexicon
 from piste.models.protocol import Classifier
 from piste.runs.job import Job, Numbered, Source, explained
+from piste.runs.judging import reason
 from piste.runs.shards import Shard
 
-_worker: tuple[Job, Classifier, Lexicon | None] | None = None
+log = logging.getLogger(__name__)
+
+ATTEMPTS = 3  # at a shard whose worker is killed
+Result = tuple[int, Shard]
 
 
 def locally(
     source: Source,
-    there: Mapping[int, int],
+    there: Mapping[int, str],
     job: Job,
     classifier: Classifier,
     known: Lexicon | None,
     workers: int,
-) -> Iterator[tuple[int, Shard]]:
+) -> Iterator[Result]:
     """The shards, as they are done."""
     missing = source.missing(there)
-    if workers == 1:
-        for number, texts in missing:
-            yield number, explained(texts, job, classifier, known)
+    if workers > 1:
+        yield from _Workers(job, workers, missing).results()
         return
-    threads = max(1, (os.cpu_count() or 1) // workers)
-    spawned = multiprocessing.get_context("spawn")  # a forked torch may hang
-    with ProcessPoolExecutor(workers, spawned, _start, (job, threads)) as pool:
-        pending: set[Future[tuple[int, Shard]]] = set()
+    for number, texts in missing:
+        yield number, explained(texts, job, classifier, known)
+
+
+@dataclass
+class _Workers:
+    """Processes that explain shards, started again where one of them is killed."""
+
+    job: Job
+    count: int
+    missing: Iterator[Numbered]
+    again: deque[Numbered] = field(default_factory=deque)  # shards of a pool that broke
+    attempts: Counter[int] = field(default_factory=Counter)  # that failed, by shard
+
+    def results(self) -> Iterator[Result]:
+        """The shards as they are done, by as many pools as it takes."""
+        while True:
+            pending: dict[Future[Result], Numbered] = {}
+            pool = self._pool()
+            try:
+                yield from self._results(pool, pending)
+                return
+            except BrokenProcessPool as error:
+                self._try_again(pending.values(), error)
+            except _CannotStart as error:
+                raise ModelError(
+                    f"A worker process cannot load the model: {error}",
+                    "Give a model that can be loaded by name on its own, or use one worker.",
+                ) from error
+            finally:
+                pool.shutdown(cancel_futures=True)
+
+    def _pool(self) -> ProcessPoolExecutor:
+        threads = max(1, (os.cpu_count() or 1) // self.count)
+        spawned = multiprocessing.get_context("spawn")  # a forked torch may hang
+        return ProcessPoolExecutor(self.count, spawned, _start, (self.job, threads))
+
+    def _results(
+        self, pool: ProcessPoolExecutor, pending: dict[Future[Result], Numbered]
+    ) -> Iterator[Result]:
+        """The shards as they are done, until all are or the pool breaks."""
         while True:
             # No more than a few shards are read ahead: the data is a stream.
-            room = 2 * workers - len(pending)
-            pending |= {pool.submit(_work, one) for one in islice(missing, room)}
+            while len(pending) < 2 * self.count and (shard := self._next()) is not None:
+                self._submit(pool, shard, pending)
             if not pending:
                 return
-            ready, pending = wait(pending, return_when=FIRST_COMPLETED)
-            for future in ready:
-                yield future.result()
+            ready, _ = wait(pending, return_when=FIRST_COMPLETED)
+            for future in sorted(ready, key=lambda done: done.exception() is not None):
+                result = future.result()
+                del pending[future]
+                yield result
+
+    def _next(self) -> Numbered | None:
+        return self.again.popleft() if self.again else next(self.missing, None)
+
+    def _submit(
+        self, pool: ProcessPoolExecutor, shard: Numbered, pending: dict[Future[Result], Numbered]
+    ) -> None:
+        try:
+            pending[pool.submit(_work, shard)] = shard
+        except BrokenProcessPool:
+            self.again.append(shard)
+            raise
+
+    def _try_again(self, shards: Iterable[Numbered], error: BrokenProcessPool) -> None:
+        """Note the shards that were not finished; give up where one of them never is."""
+        self.again.extend(shards)
+        self.attempts.update(number for number, _ in self.again)
+        if max(self.attempts.values()) < ATTEMPTS:
+            log.warning("A worker process was killed; its part of the run is explained again.")
+            return
+        worst = [number for number, failed in self.attempts.items() if failed >= ATTEMPTS]
+        raise PisteError(
+            f"A worker process was killed in each of {ATTEMPTS} attempts at part"
+            f" {few(sorted(worst), 4)} of the run. Most often the system does that when memory runs"
+            " out.",
+            f"Use fewer workers than {self.count}, or smaller shards (shard=64) in a new folder."
+            " Finished parts are kept, and the same command goes on from them.",
+        ) from error
+
+
+class _CannotStart(Exception):
+    """Why a worker process has no model."""
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    """What a worker process keeps."""
+
+    job: Job
+    classifier: Classifier
+    lexicon: Lexicon | None
+
+
+_worker: _Loaded | str = "it was not started"
 
 
 def _start(job: Job, threads: int) -> None:
     """Load the model in a new process, with its share of the cores."""
     global _worker
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     os.environ["OMP_NUM_THREADS"] = os.environ["PISTE_THREADS"] = str(threads)
-    known = None if job.lexicon is None else Lexicon.load(job.lexicon)
-    _worker = job, job.classifier(), known
+    try:
+        known = None if job.lexicon is None else Lexicon.load(job.lexicon)
+        _worker = _Loaded(job, job.classifier(), known)
+    except Exception as error:  # told with the first shard: a pool says nothing of its start
+        _worker = reason(error)
     _limit(threads)
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that started it has ended.
+
+    What is waited for is a pipe that the parent holds open (on Windows a handle of it): the system
+    closes it even if the parent is killed. Waiting for work alone would last for ever.
+    """
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _limit(threads: int) -> None:
@@ -63,8 +174,8 @@ def _limit(threads: int) -> None:
         torch.set_num_threads(threads)
 
 
-def _work(numbered: Numbered) -> tuple[int, Shard]:
-    assert _worker is not None
-    job, classifier, known = _worker
+def _work(numbered: Numbered) -> Result:
+    if isinstance(_worker, str):
+        raise _CannotStart(_worker)
     number, texts = numbered
-    return number, explained(texts, job, classifier, known)
+    return number, explained(texts, _worker.job, _worker.classifier, _worker.lexicon)
