@@ -213,7 +213,7 @@ def test_threads_share_a_file_that_is_damaged(filled):
 
 def test_an_explanation_says_that_nothing_could_be_kept(connect, tmp_path):
     found = piste.explain("A superb film.", connect(cache=tmp_path), "occlusion")
-    assert "Answers could not all be kept: it is not a file." in found.notes
+    assert "Some answers could not be cached: not a regular file." in found.notes
     assert str(tmp_path) not in found.to_json()
 
 

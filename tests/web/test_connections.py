@@ -109,11 +109,11 @@ def test_clients_without_the_token_lock_nobody_out():
 @pytest.fixture
 def hurried(monkeypatch):
     """A server in a hurry."""
-    monkeypatch.setattr(connections, "HEADERS", 0.5)
+    monkeypatch.setattr(connections, "HEADER_SECONDS", 0.5)
     monkeypatch.setattr(connections, "BODY_SECONDS", 0.5)
     monkeypatch.setattr(security, "BODY_SECONDS", 0.5)
-    monkeypatch.setattr(connections, "MERCY", 0.5)
-    monkeypatch.setattr(connections, "UNREAD", 0.5)
+    monkeypatch.setattr(connections, "GRACE_SECONDS", 0.5)
+    monkeypatch.setattr(connections, "UNREAD_SECONDS", 0.5)
 
 
 @pytest.mark.usefixtures("hurried")
@@ -166,7 +166,7 @@ def test_an_answer_may_take_longer_than_a_request():
 @pytest.mark.usefixtures("hurried")
 def test_the_one_that_waits_longest_goes_first(monkeypatch):
     monkeypatch.setattr(connections, "CONNECTIONS", 3)
-    monkeypatch.setattr(connections, "HEADERS", 60.0)
+    monkeypatch.setattr(connections, "HEADER_SECONDS", 60.0)
     with serving() as (port, inner), clients(port, 4) as (first, *others):
         assert answer(first) == b""
         assert len(inner.server_state.connections) == 3

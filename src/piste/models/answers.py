@@ -144,7 +144,7 @@ class AnswerCache:
             return None
         with self.path.open("rb") as stream:
             if stream.read(16) not in HEADERS:
-                raise OSError("it is not an SQLite file")
+                raise OSError("not an SQLite file")
         aside = _free_name(self.path)
         for suffix in ("", *COMPANIONS):
             with contextlib.suppress(FileNotFoundError):
@@ -166,7 +166,7 @@ def _opened(path: Path) -> sqlite3.Connection:
     """The database, with our table in it; or the error for a file that is not ours."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists() and not path.is_file():
-        raise OSError("it is not a file")
+        raise OSError("not a regular file")
     file = sqlite3.connect(path, timeout=LOCK_WAIT, check_same_thread=False)
     try:
         tables = file.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
@@ -176,7 +176,7 @@ def _opened(path: Path) -> sqlite3.Connection:
                     "CREATE TABLE IF NOT EXISTS answers (question TEXT PRIMARY KEY, answer TEXT)"
                 )
         if [row[1] for row in file.execute("PRAGMA table_info(answers)")] != COLUMNS:
-            raise OSError("it is a database of another program")
+            raise OSError("a database of another program")
     except BaseException:
         file.close()
         raise

@@ -16,6 +16,7 @@ from piste.errors import SettingError
 
 REDACTED = "[redacted]"
 PART = 8  # characters of a secret that count as a part of it
+LONGEST_URL = 300  # characters of an address in a message
 WORD = 4  # shorter secrets are redacted only where they stand alone: "x" is in many words
 
 
@@ -86,6 +87,10 @@ class Secrets:
             for character, is_hidden in zip(text[:most], hidden, strict=False)
         )
         return re.sub("\0+", REDACTED, flagged)
+
+    def shown(self, url: str) -> str:
+        """The address as it may be shown: a server may have led to one that repeats a secret."""
+        return self.redact(shown(url), LONGEST_URL)
 
     def _places(self, text: str) -> Iterable[tuple[int, int]]:
         for form in self.forms:

@@ -173,8 +173,8 @@ class RemoteLabels:
     endpoint: Endpoint
     cache: Answers = field(default_factory=MemoryAnswers, repr=False)
     asked: int = 0  # questions that went over the wire
-    bounded: int = 0  # labels that were not among the answers
-    scored: int = 0  # labels in all
+    bounded: int = 0  # answers without one of the labels
+    scored: int = 0  # answers in all, also those from the cache
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _next: float = 0.0  # when the rate allows the next question
 
@@ -196,13 +196,13 @@ class RemoteLabels:
         """What a reader of an explanation must know of the answers."""
         notes = []
         if self.bounded:
-            share = self.bounded / max(1, self.scored)
+            share = self.bounded / self.scored
             notes.append(
-                f"In {percent(share)} of the answers a label was not among the {TOP} likeliest"
-                " tokens; its probability there is an upper bound."
+                f"In {percent(share)} of this endpoint's answers so far a label was not among the"
+                f" {TOP} likeliest tokens; its probability there is an upper bound."
             )
         if self.cache.problem:
-            notes.append(f"Answers could not all be kept: {self.cache.problem}.")
+            notes.append(f"Some answers could not be cached: {self.cache.problem}.")
         return tuple(notes)
 
     def _scores(self, text: str, stopped: threading.Event) -> list[float]:
@@ -214,8 +214,8 @@ class RemoteLabels:
             self.cache.put(question, tokens)
         scores, missing = label_scores(tokens, self.endpoint.labels)
         with self._lock:
-            self.bounded += missing
-            self.scored += len(scores)
+            self.bounded += missing > 0
+            self.scored += 1
         return scores
 
     def _answered(self, request: Mapping[str, Any], stopped: threading.Event) -> dict[str, float]:
@@ -291,7 +291,7 @@ def _check_positive(name: str, value: float | None) -> None:
 
 
 def _check_address(url: str) -> None:
-    """Refuse what is no address. The URL is not shown: it may hold a password."""
+    """Refuse an invalid URL, without showing it: it may hold a password."""
     try:
         parts = urlsplit(url)
         is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -300,7 +300,7 @@ def _check_address(url: str) -> None:
     # An @ in the path is most likely the end of a password with a slash in it.
     if not is_address or not all("!" <= c <= "~" for c in url) or "@" in parts.path:
         raise SettingError(
-            "The endpoint's URL is no address (it is not shown: it may hold a password).",
-            "Give http(s)://host/v1, with odd characters as %XX: / and @ in a password"
+            "The endpoint's address is not a valid URL (it is not shown: it may hold a password).",
+            "Give http(s)://host/v1, with special characters percent-encoded: / and @ in a password"
             " are %2F and %40.",
         )

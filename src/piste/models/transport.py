@@ -24,7 +24,7 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from piste.errors import OutputError
-from piste.models.redaction import Secrets, shown
+from piste.models.redaction import Secrets
 
 MOST_BYTES = 4 * 2**20  # of an answer, headers included: a hundred times what an API sends
 QUOTED_BYTES = 4096  # read of the answer that comes with an error status
@@ -75,7 +75,8 @@ def post(request: Post, timeout: float) -> Reply:
             return reply
         url = _redirected(url, reply, request.secrets)
     raise OutputError(
-        f"{shown(url)} is the last of {MOST_REDIRECTS + 1} redirects.", "Check the endpoint's URL."
+        f"{request.secrets.shown(request.url)} redirects more than {MOST_REDIRECTS} times.",
+        "Check the endpoint's URL.",
     )
 
 
@@ -87,20 +88,19 @@ def origin(url: str) -> tuple[str, str, int]:
 
 def _redirected(url: str, reply: Reply, secrets: Secrets) -> str:
     """Where a redirect leads, if the question may be sent there."""
-    target = name = "an address that is none"
-    same = False
+    target, name, same = "", "an invalid address", False
     with contextlib.suppress(ValueError):  # a port that is no number, half an IPv6 address
         target = urljoin(url, reply.headers.get("Location", ""))
-        same, name = origin(target) == origin(url), secrets.redact(shown(target), 300)
+        same, name = origin(target) == origin(url), secrets.shown(target)
     if same and reply.status in REPEATABLE:
         return target
     reason = (
-        "a redirect that would lose the question"
+        "following it would not repeat the question"
         if same
-        else "another server, which gets neither the text nor the key"
+        else "that is another origin, which gets neither the text nor the key"
     )
     raise OutputError(
-        f"{shown(url)} redirects (status {reply.status}) to {name}: {reason}.",
+        f"{secrets.shown(url)} redirects (status {reply.status}) to {name}: {reason}.",
         "If you trust that address, give it as the endpoint's URL.",
     )
 
@@ -304,12 +304,12 @@ def _explained(failure: Exception, url: str, limits: Limits, secrets: Secrets) -
     said = secrets.redact(str(failure), 200)
     if isinstance(failure, _Unusable):
         return OutputError(
-            f"The answer of {shown(url)} {said}.",
+            f"The answer of {secrets.shown(url)} {said}.",
             "Check that the URL is that of an OpenAI-compatible API.",
         )
     if isinstance(failure, ssl.SSLCertVerificationError):
         return OutputError(
-            f"{shown(url)} cannot prove who it is: {said}.",
+            f"The TLS certificate of {secrets.shown(url)} cannot be verified: {said}.",
             "Check the URL; for a certificate authority of your own set SSL_CERT_FILE.",
         )
     if isinstance(failure, TimeoutError):

@@ -1,7 +1,7 @@
 """uvicorn's connections, with deadlines: uvicorn itself waits for a request for ever.
 
 A connection that is waiting for a request (for its first, its next, or the rest of its headers)
-takes a place that somebody else may need. It has `HEADERS` seconds, however it spreads its bytes
+takes a place that somebody else may need. It has `HEADER_SECONDS`, however it spreads its bytes
 over them, and is the first to go when too many are waiting.
 """
 
@@ -13,9 +13,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from piste.web.settings import BODY_SECONDS, CONNECTIONS
 
-HEADERS = 10.0  # seconds for the headers of a request
-MERCY = 5.0  # seconds after the body's deadline, in which the application answers 408
-UNREAD = 30.0  # seconds in which a client must read a part of the answer
+HEADER_SECONDS = 10.0  # in which the headers of a request must arrive
+GRACE_SECONDS = 5.0  # after the body's deadline, in which the application answers 408
+UNREAD_SECONDS = 30.0  # in which a client must read a part of the answer
 
 
 class TimelyProtocol(H11Protocol):
@@ -43,13 +43,13 @@ class TimelyProtocol(H11Protocol):
         if not self.cycle.more_body:
             self._set_deadline(None)
         elif was_waiting:
-            self._set_deadline(BODY_SECONDS + MERCY)
+            self._set_deadline(BODY_SECONDS + GRACE_SECONDS)
 
     def on_response_complete(self) -> None:
         self._await_request()
         super().on_response_complete()  # which may begin with the next request
         if not self.is_waiting:
-            self._set_deadline(BODY_SECONDS + MERCY if self.cycle.more_body else None)
+            self._set_deadline(BODY_SECONDS + GRACE_SECONDS if self.cycle.more_body else None)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._set_deadline(None)
@@ -58,7 +58,7 @@ class TimelyProtocol(H11Protocol):
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._set_unread(UNREAD)
+        self._set_unread(UNREAD_SECONDS)
 
     def resume_writing(self) -> None:
         super().resume_writing()
@@ -67,11 +67,11 @@ class TimelyProtocol(H11Protocol):
     def expire(self) -> None:
         """Close the connection, and cut it if the client does not even read what is left."""
         self.transport.close()
-        self._set_unread(UNREAD)
+        self._set_unread(UNREAD_SECONDS)
 
     def _await_request(self) -> None:
         self.since = self.loop.time()
-        self._set_deadline(HEADERS)
+        self._set_deadline(HEADER_SECONDS)
 
     def _set_deadline(self, seconds: float | None) -> None:
         if self.deadline is not None:
