@@ -1,7 +1,6 @@
 """One model is told from another of the same name; the same one is known again."""
 
 import shutil
-import threading
 from copy import deepcopy
 
 import pytest
@@ -21,7 +20,7 @@ from piste.models.fingerprint import (
 )
 from piste.models.shared import shared
 from tests.conftest import tiny_bert, tiny_gpt2
-from tests.endpoint import Server
+from tests.endpoint import running
 from tests.pages.desk import PROMPT
 from tests.planted import additive
 
@@ -190,18 +189,10 @@ def test_a_class_of_somebody_else_is_known_by_weights_and_answers(model, wordpie
     assert "a text was answered" in difference(before, fingerprint(Warmer(inner, 2.0), TEXTS))
 
 
-def test_an_endpoint_may_round_more_than_a_function(tmp_path):
-    server = Server()
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    try:
-        asked = piste.from_endpoint(
-            server.url, ["positive", "negative"], PROMPT, cache=tmp_path / "answers.sqlite"
-        )
+def test_an_endpoint_may_round_more_than_a_function():
+    with running() as server:
+        asked = piste.from_endpoint(server.url, ["positive", "negative"], PROMPT)
         before = fingerprint(asked, TEXTS)
-    finally:
-        server.shutdown()
-        server.server_close()
     key = next(iter(before[ANSWERS]))
     for apart, same in ((0.01, True), (0.3, False)):
         moved = {key: [value + apart for value in before[ANSWERS][key]]}
@@ -240,6 +231,16 @@ def test_a_model_is_compared_with_a_lexicon_once(monkeypatch, gpt2):
     for _ in range(3):
         piste.explain("a good film", gpt2, lexicon=lexicon, refine=0)
     assert len(counted) == 1
+
+
+def test_a_model_that_is_trained_on_is_compared_again(wordpiece):
+    classifier = load(tiny_bert(len(wordpiece)), wordpiece)
+    lexicon = piste.build_lexicon(["the film was good", "a bad plot"], classifier)
+    piste.explain("a good film", classifier, lexicon=lexicon, refine=0)
+    for weight in classifier.model.classifier.parameters():
+        weight.data.copy_(weight.data + 0.1)  # counted by nobody
+    with pytest.raises(SettingError, match="another model"):
+        piste.explain("a good film", classifier, lexicon=lexicon, refine=0)
 
 
 def test_a_decoder_has_a_digest(byte_level):

@@ -41,7 +41,11 @@ CHUNK = 1 << 24  # bytes of a file read at once
 Fingerprint = dict[str, Any]
 Sample = tuple[str, str | None]  # a text, and the second one of a pair
 
-_accepted: weakref.WeakKeyDictionary[Lexicon, list[weakref.ref[Any]]] = weakref.WeakKeyDictionary()
+Glance = tuple[float, ...]
+
+# Of each lexicon, the models that it was found to be of, with a glance at their weights then.
+_accepted: weakref.WeakKeyDictionary[Lexicon, list[tuple[weakref.ref[Any], Glance]]]
+_accepted = weakref.WeakKeyDictionary()
 _lock = threading.Lock()
 
 
@@ -132,20 +136,35 @@ def word_samples(words: Sequence[str]) -> list[Sample]:
 
 
 def check_lexicon(lexicon: Lexicon, classifier: Classifier) -> None:
-    """Refuse a lexicon that was built with another model; a model object is compared once."""
+    """Refuse a lexicon that was built with another model.
+
+    A model object is compared in full once, and again when a glance at its weights shows that it
+    was trained on: every text of a run asks.
+    """
     asked = unlocked(classifier)
+    glance = _glance(asked)
     with _lock:
-        if any(known() is asked for known in _accepted.get(lexicon, ())):
+        known = _accepted.get(lexicon, [])
+        if any(model() is asked and seen == glance for model, seen in known):
             return
         now = fingerprint(asked, word_samples(lexicon.words))
         problem = difference(lexicon.fingerprint, now)
         if problem is not None:
             raise SettingError(
-                f"The lexicon was built with another model called {lexicon.model!r} ({problem}).",
+                f"The lexicon was built with another model called {lexicon.model!r}: {problem}.",
                 f"Use it with the model it was built for, or build one for {asked.name!r}.",
             )
         with contextlib.suppress(TypeError):  # an object without room for references to it
-            _accepted.setdefault(lexicon, []).append(weakref.ref(asked))
+            _accepted[lexicon] = [*known, (weakref.ref(asked), glance)]
+
+
+def _glance(classifier: Any) -> Glance:
+    """The first number of every weight of a torch model: training changes most of them."""
+    model: Any = getattr(getattr(classifier, "origin", classifier), "model", None)
+    if not hasattr(model, "state_dict"):
+        return ()
+    weights = (weight for weight in model.parameters() if weight.numel())
+    return tuple(float(weight.detach()[(0,) * weight.dim()]) for weight in weights)
 
 
 def _is_own(classifier: Any) -> bool:
@@ -242,7 +261,8 @@ def _other_answers(before: Any, now: Mapping[str, list[float]], within: float) -
     for name in common:
         one, other = np.array(before[name]), np.array(now[name])
         if one.shape != other.shape or not np.allclose(one, other, rtol=within, atol=within):
-            return f"a text was answered with [{few(one.tolist(), 4)}], now [{few(now[name], 4)}]"
+            shown = (few([f"{value:.4g}" for value in row], 4) for row in (one.flat, other.flat))
+            return "a text was answered with [{}], now [{}]".format(*shown)
     return None
 
 
