@@ -20,13 +20,12 @@ from pathlib import Path
 
 from tests.soak.cases import Batch, Case, Result, Tally
 from tests.soak.processes import Command, cold, forked, group_members
-from tests.soak.works import WORKS, Kept, Work, differences, files_of, leftovers, write_data
+from tests.soak.works import OUT, WORKS, Kept, Work, differences, files_of, leftovers, write_data
 
 KILLS = 5  # of one command, before it is left to end
 LONGEST = 120.0  # seconds that a command may take
 ALONE = 10.0  # seconds that workers may take to notice that they are alone
 Start = Callable[[list[str], Path], Command]
-OUT = "out.json.gz"  # a folder, or a file where the command writes one
 
 
 def texts_for(scale: float, whole: int) -> int:
@@ -90,7 +89,7 @@ class Trial:
         if code == 0:
             self._compare()
 
-    def _started(self) -> Command:
+    def started(self) -> Command:
         return self.start(self.work.arguments(self.data, self.out), self.folder / "log")
 
     def _killed(self) -> bool:

@@ -21,6 +21,7 @@ WORDS = re.findall(
 )
 TOLERANCE = 1e-6  # relative and absolute: batches are the same after a kill, so is the rounding
 UNSTEADY = {"seconds", "query_seconds", "fit_seconds", "created", "versions"}  # of the clock
+OUT = "out.json.gz"  # what commands write to: a folder, or a file where the command writes one
 Kept = dict[str, str]  # what is finished, and its digest
 
 
