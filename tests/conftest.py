@@ -55,6 +55,10 @@ def compiled_demo(_own_cache):
 
 @pytest.fixture(scope="session")
 def wordpiece():
+    return wordpiece_tokenizer()
+
+
+def wordpiece_tokenizer() -> PreTrainedTokenizerFast:
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer()
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -77,6 +81,10 @@ def wordpiece():
 
 @pytest.fixture(scope="session")
 def byte_level():
+    return byte_level_tokenizer()
+
+
+def byte_level_tokenizer() -> PreTrainedTokenizerFast:
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()

@@ -40,6 +40,7 @@ TORCH = {
     "models/pretrained.py",
     "models/tokens.py",
     "models/compiled.py",
+    "models/runtime.py",
     "models/redrawn.py",
     "surrogates/sgd.py",
     "theory",

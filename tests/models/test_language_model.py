@@ -10,6 +10,8 @@ from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausa
 
 import piste
 from piste.errors import InputError, ModelError, SettingError
+from piste.models import language_model
+from piste.models.gathering import together
 from piste.models.prompt import read_prompt
 from piste.models.query import Query
 from piste.text.cutting import cut
@@ -262,13 +264,30 @@ def test_a_note_where_the_model_would_say_something_else(model, tokenizer):
     classifier = piste.from_llm(model, LABELS, PROMPT, tokenizer)
     ids = whole(classifier, TEXT)
     share = float(np.exp(classifier.logits(ids)).sum())
-    classifier.logits(ids[:, 3:])  # a part of the text says nothing of the whole
-    assert classifier.share == pytest.approx(share)
-    assert bool(classifier.notes()) == (share < 0.1)
-    classifier.share = 0.02
-    assert "2.0 % of the probability" in classifier.notes()[0]
-    classifier.encode(TEXT)
-    assert not classifier.notes()
+    notes = piste.explain(TEXT, classifier, "occlusion").notes
+    assert any("of the probability" in note for note in notes) == (share < 0.1)
+    assert "2.0 % of the probability" in classifier.notes(whole=np.log([0.015, 0.005]))[0]
+    assert not classifier.notes(whole=np.log([0.6, 0.3]))
+
+
+def test_the_note_is_on_the_text_that_it_is_about(model, tokenizer):
+    """Several explanations at once on one model, as a run makes them."""
+    texts = ["good", "bad", TEXT, "the film", "superb acting", "not bad at all", "a plot", "café"]
+    apart = piste.from_llm(model, LABELS, PROMPT, tokenizer)
+    # Odds that put the texts on both sides of what is called little.
+    answers = [apart.logits(whole(apart, text))[0] for text in texts]
+    middle = float(np.median([np.exp(answer).sum() for answer in answers]))
+
+    def noted(classifier, text):
+        notes = piste.explain(text, classifier, "occlusion").notes
+        return any("of the probability" in note for note in notes)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(language_model, "LITTLE", middle)
+        expected = [float(np.exp(answer).sum()) < middle for answer in answers]
+        assert [noted(apart, text) for text in texts] == expected
+        assert list(together(apart, texts, noted, threads=8)) == expected
+    assert 0 < sum(expected) < len(texts)
 
 
 @pytest.mark.parametrize(

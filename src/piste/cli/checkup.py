@@ -103,7 +103,7 @@ def _library(need: Requirement) -> Finding:
 
 def devices() -> list[Finding]:
     """What torch and OpenVINO can compute on."""
-    return [_devices("torch", "pretrained"), _devices("openvino", "compiled")]
+    return [_devices("torch", "pretrained"), _devices("openvino", "runtime")]
 
 
 def _devices(library: str, module: str) -> Finding:

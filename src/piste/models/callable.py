@@ -11,6 +11,7 @@ from scipy.special import logit
 from piste.errors import OutputError, SettingError, choices, few
 from piste.explanation import FloatArray
 from piste.models.checks import first_line
+from piste.models.locks import lock_for
 from piste.models.protocol import Outputs
 from piste.ragged import IntArray
 from piste.text.encoding import BETWEEN, Encoding, Frame
@@ -43,7 +44,7 @@ class Vocabulary:
         return number
 
 
-@dataclass(repr=False)
+@dataclass(repr=False, eq=False)
 class FunctionClassifier:
     """A function from a list of texts to scores. Build it with `from_function`."""
 
@@ -102,6 +103,10 @@ class FunctionClassifier:
         )
 
     def logits(self, ids: IntArray) -> FloatArray:
+        with lock_for(self):  # a user's function need not be made for threads
+            return self._logits(ids)
+
+    def _logits(self, ids: IntArray) -> FloatArray:
         answers = _as_numbers(self.function(self._given(ids)), len(ids))
         self._keep(ids, answers)
         scores = _as_scores(answers, self.scale)
@@ -116,10 +121,11 @@ class FunctionClassifier:
             )
         return logits
 
-    def notes(self, may_ask: bool = True) -> tuple[str, ...]:
-        if may_ask and self.asks_twice and self.kept is not None:
-            self.asks_twice = False
-            self.doubt = self._asked_again(*self.kept)
+    def notes(self, may_ask: bool = True, whole: FloatArray | None = None) -> tuple[str, ...]:
+        with lock_for(self):
+            if may_ask and self.asks_twice and self.kept is not None:
+                self.asks_twice = False
+                self.doubt = self._asked_again(*self.kept)
         remarks = () if self.remarks is None else self.remarks()
         return (*remarks, self.doubt) if self.doubt else remarks
 

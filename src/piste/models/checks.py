@@ -1,13 +1,16 @@
 """What can be said of a model's name, its tokenizer and its weights without torch."""
 
+import re
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from piste.errors import ModelError
+from piste.errors import ModelError, few
 from piste.models.failures import first_line as first_line
 from piste.ragged import IntArray
+
+_LAYER = re.compile(r"(.*?\.\d+)\.")  # such as bert.encoder.layer.7
 
 
 def model_source(name: str) -> str:
@@ -44,6 +47,17 @@ def check_head(source: str, config: Any, report: dict[str, Any]) -> None:
             " would be random, and its scores noise.",
             "Fine-tune it as a sequence classifier first, or name one that is.",
         )
+
+
+def unused_layers(report: dict[str, Any]) -> str:
+    """The notice on numbered layers that are among the weights but not in the configuration."""
+    layers = sorted({match[1] for key in report["unexpected_keys"] if (match := _LAYER.match(key))})
+    if not layers:
+        return ""
+    return (
+        f"The weights hold layers that config.json does not name ({few(layers, 3)}), and the model"
+        " runs without them. If that is not meant, correct the number of layers in config.json."
+    )
 
 
 def check_tokenizer(tokenizer: Any) -> None:

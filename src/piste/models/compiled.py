@@ -6,15 +6,11 @@ import contextlib
 import hashlib
 import inspect
 import logging
-import os
-import shutil
-import tempfile
+import threading
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,10 +18,12 @@ import torch
 
 from piste.errors import ModelError, few
 from piste.explanation import FloatArray
-from piste.files import cache_directory
+from piste.models import graph_cache, runtime
+from piste.models.failures import is_out_of_memory
 from piste.models.huggingface import HuggingFaceClassifier, unpadded
 from piste.models.pretrained import evaluating
 from piste.models.protocol import Outputs
+from piste.models.runtime import Network
 from piste.models.tokens import ANY_TYPE, plain, quiet, types_of
 from piste.ragged import IntArray
 from piste.text.cutting import truncated
@@ -33,8 +31,9 @@ from piste.text.encoding import TYPE, Encoding
 
 log = logging.getLogger(__name__)
 
-SETTINGS = {"INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY"}
 LARGEST_DIFFERENCE = 1e-3  # of a logit, against torch
+ROUNDING = 1e-5  # of a logit's size: what two orders of adding up may differ by
+RECOMPILATIONS = 3  # of a model that keeps changing, before it stays in torch
 PROBE = "A short text, and then some more words, to see that both say the same. "
 
 
@@ -42,14 +41,27 @@ class CannotCompile(Exception):
     """Why the model stays in torch."""
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
+class Copy:
+    """A compiled copy of a torch model as it was."""
+
+    network: Network
+    digest: str  # of the weights that were compiled
+    difference: float  # largest seen between its logits and torch's
+
+
+@dataclass(repr=False)
 class CompiledClassifier:
-    """A Hugging Face classifier whose forward pass runs in OpenVINO."""
+    """A Hugging Face classifier whose forward pass runs in OpenVINO.
+
+    Where the compiled copy does not answer as the torch model does, torch answers.
+    """
 
     origin: HuggingFaceClassifier
-    request: Any  # openvino.CompiledModel
-    difference: float  # largest seen between its logits and torch's
-    stamp: int  # of the weights that were compiled
+    copy: Copy | None  # None: torch answers from now on
+    recompilations: int = 0
+    trouble: str = ""  # why torch answers
+    lock: threading.RLock = field(default_factory=threading.RLock)
 
     def __repr__(self) -> str:
         return f"<{few((self.name,))}: {few(self.labels, 8)}; {self.backend}>"
@@ -68,16 +80,74 @@ class CompiledClassifier:
 
     @property
     def backend(self) -> str:
-        return f"openvino {version('openvino')}, logits within {self.difference:.0e} of torch"
+        copy = self.copy
+        if copy is None:
+            return self.origin.backend
+        return f"{runtime.name()}, logits within {copy.difference:.0e} of torch"
 
     def encode(self, text: str, pair: str | None = None) -> Encoding:
         return self.origin.encode(text, pair)
 
     def logits(self, ids: IntArray) -> FloatArray:
-        stale = _stamp(self.origin.model) != self.stamp  # trained on since
-        if stale or (len(self.request.inputs) < 3 and types_of(ids) is not None):
+        copy = self.copy
+        if copy is None or (len(copy.network.inputs) < 3 and types_of(ids) is not None):
             return self.origin.logits(ids)
-        return _infer(self.request, ids)
+        try:
+            return _infer(copy.network, ids)
+        except RuntimeError as error:
+            if is_out_of_memory(error):
+                raise
+            rows, tokens = ids.shape
+            self._stay_in_torch(
+                f"compiled, it fails on {rows} sequences of {tokens} tokens ({_reason(error)})"
+            )
+            return self.origin.logits(ids)
+
+    def verify(self, ids: IntArray) -> str:
+        """Compare the compiled answer to one sequence [1, tokens] with torch's.
+
+        Returns a note where the model has changed since it was compiled; it is then compiled anew.
+        Training, hooks and writes to the weights cannot be noticed otherwise. A model that piste
+        read from files is nobody else's to change, and is not compared.
+        """
+        with self.lock:
+            if self.copy is None or self.origin.owned or self._agrees(self.copy, ids):
+                return ""
+            self._recompile(ids)
+            if self.copy is None:
+                return ""  # `notes` tells why
+        return (
+            "The model was changed after it was loaded, so it was compiled anew."
+            ' While you are training it, load it with backend="torch".'
+        )
+
+    def notes(self, may_ask: bool = True, whole: FloatArray | None = None) -> tuple[str, ...]:
+        return (self.trouble,) if self.trouble else ()
+
+    def _agrees(self, copy: Copy, ids: IntArray) -> bool:
+        expected = self.origin.logits(ids)
+        gap = float(np.abs(self.logits(ids) - expected).max())
+        rounding = 4 * copy.difference + ROUNDING * max(1.0, float(np.abs(expected).max()))
+        if gap <= rounding:
+            return True
+        return gap <= LARGEST_DIFFERENCE and _digest(self.origin.model) == copy.digest
+
+    def _recompile(self, ids: IntArray) -> None:
+        if self.recompilations == RECOMPILATIONS:
+            self._stay_in_torch("it changed again and again after it was loaded")
+            return
+        self.recompilations += 1
+        try:
+            self.copy = _checked_copy(self.origin)
+            if not self._agrees(self.copy, ids):
+                self._stay_in_torch("compiled, it answers this text differently")
+        except CannotCompile as error:
+            self._stay_in_torch(str(error))
+
+    def _stay_in_torch(self, reason: str) -> None:
+        with self.lock:
+            self.copy, self.trouble = None, torch_notice(reason)
+        log.warning(self.trouble)
 
     def show(self, ids: IntArray) -> str:
         return self.origin.show(ids)
@@ -98,60 +168,52 @@ class CompiledClassifier:
         return self.origin.attentions(ids)
 
 
-def available() -> bool:
-    return find_spec("openvino") is not None
-
-
-def devices() -> list[str]:
-    """What OpenVINO could compute on here; piste uses its CPU."""
-    import openvino
-
-    return [str(name) for name in openvino.Core().available_devices]
+def torch_notice(reason: object) -> str:
+    """The note on a model that could not be compiled, or no longer runs compiled."""
+    return f"The model runs in torch, not compiled: {reason}."
 
 
 def compile_classifier(classifier: HuggingFaceClassifier) -> CompiledClassifier:
-    """The compiled twin. Raises `CannotCompile` with the reason when there is none."""
-    if not available():
+    """The classifier with a compiled copy. Raises `CannotCompile` with the reason for none."""
+    if not runtime.available():
         raise ModelError("OpenVINO is not installed.", "Install it: pip install 'piste[fast]'.")
     if classifier.model.device.type != "cpu":
         raise CannotCompile(f"the model is on {classifier.model.device}, not on the CPU")
+    return CompiledClassifier(classifier, _checked_copy(classifier))
+
+
+def _checked_copy(classifier: HuggingFaceClassifier) -> Copy:
+    """The model compiled as it is now, where its answers are torch's."""
     try:
-        request = _compiled(classifier)
-        difference = _difference(classifier, request)
+        digest = _digest(classifier.model)
+        network = _compiled(classifier, digest)
+        difference = _difference(classifier, network)
     except Exception as error:  # a converter may fail in any way; torch still works
-        raise CannotCompile(f"it does not convert ({str(error).strip()[:200]})") from error
+        raise CannotCompile(f"OpenVINO cannot run it ({_reason(error)})") from error
     if not difference <= LARGEST_DIFFERENCE:
         raise CannotCompile(f"its logits differ from torch's by {difference:.1e}")
-    return CompiledClassifier(classifier, request, difference, _stamp(classifier.model))
+    return Copy(network, digest, difference)
 
 
-def _compiled(classifier: HuggingFaceClassifier) -> Any:
+def _reason(error: Exception) -> str:
+    """What OpenVINO says: a stack of places in its source, and at the end what was wrong."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1].rstrip(".")[:200] if lines else type(error).__name__
+
+
+def _compiled(classifier: HuggingFaceClassifier, digest: str) -> Network:
     inputs = 3 if 1 < classifier.reader.types < ANY_TYPE else 2
-    folder = cache_directory() / "openvino" / f"{_key(classifier.model)}-{inputs}"
-    core = new_core()
-    with _calm():
-        graph = _cached(core, folder) or _convert(classifier.model, inputs, folder)
-    return core.compile_model(graph, "CPU", SETTINGS | _threads())
+    folder = graph_cache.folder_for(f"{digest}-{inputs}")
+    graph = None if folder is None else graph_cache.read(folder)
+    if graph is None:
+        log.info("Converting the model for OpenVINO.")
+        graph = _convert(classifier.model, inputs)
+        if folder is not None:
+            graph_cache.keep(graph, folder)
+    return Network(graph)
 
 
-def _threads() -> dict[str, str]:
-    """As many threads as a worker of a run may use; all, where nobody says."""
-    given = os.environ.get("PISTE_THREADS")
-    return {} if given is None else {"INFERENCE_NUM_THREADS": given}
-
-
-def new_core() -> Any:
-    """OpenVINO, with a place for what it compiles."""
-    import openvino
-
-    core, folder = openvino.Core(), cache_directory() / "openvino"
-    with contextlib.suppress(OSError):  # without a place to cache, every load compiles anew
-        folder.mkdir(parents=True, exist_ok=True)
-        core.set_property({"CACHE_DIR": str(folder / "kernels")})
-    return core
-
-
-def _key(model: Any) -> str:
+def _digest(model: Any) -> str:
     """Changes with the weights, the architecture and the versions that convert them."""
     digest = hashlib.blake2b(digest_size=16)
     for package in ("openvino", "torch", "transformers"):
@@ -163,44 +225,14 @@ def _key(model: Any) -> str:
     return digest.hexdigest()
 
 
-def _stamp(model: Any) -> int:
-    """Changes when a weight is written to or replaced: torch counts the writes."""
-    return hash(tuple((weight._version, weight.data_ptr()) for weight in model.parameters()))
-
-
-def _cached(core: Any, folder: Path) -> Any | None:
-    """The converted model of an earlier load; None where there is none that can be read."""
-    path = folder / "model.xml"
-    if not path.exists():
-        return None
-    try:
-        return core.read_model(path)
-    except RuntimeError:
-        shutil.rmtree(folder, ignore_errors=True)  # damaged: convert it anew
-        return None
-
-
-def _convert(model: Any, inputs: int, folder: Path) -> Any:
-    import openvino
-
-    log.info("Converting the model for OpenVINO, once: the result is kept in %s.", folder.parent)
+def _convert(model: Any, inputs: int) -> Any:
+    openvino = runtime.library()
     examples = (torch.ones((2, 5), dtype=torch.int64),) * inputs
-    with torch.no_grad(), evaluating(model), unpadded(model):
+    with _calm(), torch.no_grad(), evaluating(model), unpadded(model):
         graph = openvino.convert_model(_Logits(model), example_input=examples)
     dynamic = openvino.PartialShape([-1, -1])
     graph.reshape(dict.fromkeys(graph.inputs, dynamic))
-    _keep(graph, folder)
     return graph
-
-
-def _keep(graph: Any, folder: Path) -> None:
-    """Write beside, then rename: another process never sees half a model."""
-    import openvino
-
-    with contextlib.suppress(OSError), tempfile.TemporaryDirectory(dir=folder.parent) as beside:
-        openvino.save_model(graph, Path(beside) / "model.xml", compress_to_fp16=False)
-        os.rename(beside, folder)
-        os.mkdir(beside)  # for the temporary directory to remove
 
 
 class _Logits(torch.nn.Module):
@@ -225,25 +257,29 @@ class _Logits(torch.nn.Module):
         return self.model(**given, **self.settings).logits
 
 
-def _infer(request: Any, ids: IntArray) -> FloatArray:
+def _infer(network: Network, ids: IntArray) -> FloatArray:
     ids = np.ascontiguousarray(ids)
-    given = [plain(ids), np.ones_like(ids), ids // TYPE][: len(request.inputs)]
-    return np.asarray(request(given)[0], dtype=np.float64)
+    return network([plain(ids), np.ones_like(ids), ids // TYPE][: len(network.inputs)])
 
 
-def _difference(classifier: HuggingFaceClassifier, request: Any) -> float:
-    """The largest difference of a logit on pieces of a text, from one token to the limit."""
+def _difference(classifier: HuggingFaceClassifier, network: Network) -> float:
+    """The largest difference of a logit on pieces of a text, from one token to the limit.
+
+    In batches of one, two and three: a number of rows may be baked into a graph.
+    """
     encoded = truncated(classifier.encode(PROBE * 40))
+    frame = encoded.frame
     largest = 0.0
     for length in (1, 2, 3, 5, 17, 64, len(encoded.ids)):
         body = encoded.ids[:length]
-        frame = encoded.frame
-        rows = [[*frame.prefix, *order, *frame.suffix] for order in (body, body[::-1])]
-        ids = np.array(rows, dtype=np.int64)
-        if len(request.inputs) > 2:
+        orders = (body, body[::-1], body[1:] + body[:1])
+        ids = np.array([[*frame.prefix, *order, *frame.suffix] for order in orders], dtype=np.int64)
+        if len(network.inputs) > 2:
             ids[1] += TYPE  # as if it were a second text
-        gap = np.abs(_infer(request, ids) - classifier.logits(ids)).max()
-        largest = max(largest, float(gap)) if np.isfinite(gap) else float("inf")
+        expected = classifier.logits(ids)
+        for rows in (1, 2, 3):
+            gap = np.abs(_infer(network, ids[:rows]) - expected[:rows]).max()
+            largest = max(largest, float(gap)) if np.isfinite(gap) else float("inf")
     return largest
 
 

@@ -10,6 +10,7 @@ from piste.errors import ModelError
 CONFIGURATION, WEIGHTS, TOKENIZER = "the configuration of", "the weights of", "the tokenizer of"
 FORMATS = ("model*.safetensors*", "pytorch_model*.bin*")
 VOCABULARIES = ("tokenizer.json", "vocab*", "*.model", "merges.txt")
+_NO_MEMORY = ("out of memory", "allocate memory", "enough memory", "bad_alloc", "bad alloc")
 _WHOLE = (
     "Give a directory that holds config.json, model.safetensors and a tokenizer,"
     " or the name of a text classifier on the Hugging Face hub (needs a connection)."
@@ -20,6 +21,12 @@ def first_line(error: BaseException) -> str:
     """What an error says, in one line."""
     lines = str(error).strip().split("\n")
     return lines[0].rstrip(".:") or type(error).__name__
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether a smaller batch may help; torch and OpenVINO raise RuntimeErrors for it."""
+    message = str(error).lower()
+    return isinstance(error, MemoryError) or any(sign in message for sign in _NO_MEMORY)
 
 
 def loading_error(what: str, source: str, error: Exception) -> ModelError:

@@ -45,6 +45,7 @@ class HuggingFaceClassifier:
     tokenizer: Any  # PreTrainedTokenizerFast
     name: str
     notice: str = ""  # something the user should know with every explanation
+    owned: bool = False  # piste read the model from files: nobody else changes its weights
 
     def __repr__(self) -> str:
         return f"<{few((self.name,))}: {few(self.labels, 8)}; {self.backend}>"
@@ -149,20 +150,23 @@ def load_huggingface(
     """The torch classifier behind `piste.load`."""
     check_device(device)
     code = {"trust_remote_code": trust_remote_code}  # left unsaid, transformers asks on stdin
-    if isinstance(model, str | os.PathLike):
+    owned, notice = isinstance(model, str | os.PathLike), ""
+    if owned:
         source = checks.model_source(os.fspath(model))
-        loaded, name = _load_model(source, device, code), str(model)
+        (loaded, notice), name = _load_model(source, device, code), str(model)
         tokenizer = load_tokenizer(source if tokenizer is None else tokenizer, code)
     else:
         loaded, name = _given_model(model), model.config.name_or_path or type(model).__name__
         tokenizer = given_tokenizer(tokenizer, loaded, code)
+    labels_of(loaded.config)  # refuses names with gaps
     if device is not None:
         loaded.to(device)
     checks.check_tokenizer(tokenizer)
-    return HuggingFaceClassifier(loaded, tokenizer, name)
+    return HuggingFaceClassifier(loaded, tokenizer, name, notice, owned)
 
 
-def _load_model(source: str, device: str | None, code: dict[str, bool]) -> Any:
+def _load_model(source: str, device: str | None, code: dict[str, bool]) -> tuple[Any, str]:
+    """The model, and a notice where the file holds layers that it does not use."""
     config = read(failures.CONFIGURATION, source, partial(AutoConfig.from_pretrained, **code))
     reader = partial(
         AutoModelForSequenceClassification.from_pretrained,
@@ -174,7 +178,7 @@ def _load_model(source: str, device: str | None, code: dict[str, bool]) -> Any:
     )
     model, report = read(failures.WEIGHTS, source, reader)
     checks.check_head(source, config, report)
-    return model
+    return model, checks.unused_layers(report)
 
 
 def _given_model(model: Any) -> Any:

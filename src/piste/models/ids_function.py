@@ -20,7 +20,7 @@ def reader_for(tokenizer: Any) -> Reader:
     return Reader(loaded, int(loaded.model_max_length))
 
 
-@dataclass(repr=False)
+@dataclass(repr=False, eq=False)
 class IdsFunctionClassifier(FunctionClassifier):
     """A function from an array of ids [n, tokens] to scores. `from_function` builds it."""
 

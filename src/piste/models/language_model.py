@@ -19,6 +19,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 from piste.errors import ModelError, SettingError, percent
 from piste.explanation import FloatArray
 from piste.models import checks, failures
+from piste.models.locks import lock_for
 from piste.models.next_tokens import NextTokens
 from piste.models.pretrained import (
     NO_CODE,
@@ -40,7 +41,7 @@ from piste.text.encoding import Encoding
 LITTLE = 0.1  # of the probability on all labels together: the model would say something else
 
 
-@dataclass(repr=False)
+@dataclass(frozen=True, repr=False)
 class LanguageModelClassifier:
     """A causal language model asked which label follows a prompt. Build it with `from_llm`."""
 
@@ -50,8 +51,6 @@ class LanguageModelClassifier:
     answers: tuple[tuple[int, ...], ...]  # the tokens of each label
     name: str
     outputs: Outputs = "classes"
-    longest: int = 0  # tokens of the longest sequence asked since a text was read: the whole of it
-    share: float = 1.0  # what all labels together had of the probability there
 
     def __repr__(self) -> str:
         return f"<{self.name}: {', '.join(self.labels)}; {self.backend}>"
@@ -61,30 +60,28 @@ class LanguageModelClassifier:
         return f"torch {torch.__version__} on {self.model.device}"
 
     def encode(self, text: str, pair: str | None = None) -> Encoding:
-        self.longest, self.share = 0, 1.0
-        with quiet():
+        with quiet(), lock_for(self.prompt.tokenizer):
             return self.prompt.encode(text, pair)
 
     def logits(self, ids: IntArray) -> FloatArray:
         """The log-probability of each label [rows, labels]."""
         with torch.inference_mode(), evaluating(self.model):
-            scores = array(self._scores(self._tensor(plain(ids))))
-        if ids.shape[1] > self.longest:
-            self.longest, self.share = ids.shape[1], float(np.exp(scores[0]).sum())
-        return scores
+            return array(self._scores(self._tensor(plain(ids))))
 
-    def notes(self, may_ask: bool = True) -> tuple[str, ...]:
-        if self.share >= LITTLE:
+    def notes(self, may_ask: bool = True, whole: FloatArray | None = None) -> tuple[str, ...]:
+        share = 1.0 if whole is None else float(np.exp(whole).sum())
+        if share >= LITTLE:
             return ()
         return (
-            f"For the whole text all labels together have {percent(self.share, 1)} of the"
+            f"For the whole text all labels together have {percent(share, 1)} of the"
             " probability: the model would rather say something else, and this explains the odds"
             " between the labels only. Another prompt, or labels spelled as the model answers,"
             " may help.",
         )
 
     def show(self, ids: IntArray) -> str:
-        return str(self.prompt.tokenizer.decode(plain(ids).tolist()))
+        with lock_for(self.prompt.tokenizer):
+            return str(self.prompt.tokenizer.decode(plain(ids).tolist()))
 
     def _scores(self, rows: torch.Tensor) -> torch.Tensor:
         """The log-probabilities of each label's tokens, added up.

@@ -141,7 +141,8 @@ def _last(estimator: Any) -> Any:
 def _compiled(
     classifier: HuggingFaceClassifier, *, insist: bool
 ) -> HuggingFaceClassifier | CompiledClassifier:
-    from piste.models.compiled import CannotCompile, available, compile_classifier
+    from piste.models.compiled import CannotCompile, compile_classifier, torch_notice
+    from piste.models.runtime import available
 
     if not insist and (not available() or classifier.model.device.type != "cpu"):
         return classifier
@@ -153,6 +154,6 @@ def _compiled(
                 f"Cannot compile {classifier.name!r} with OpenVINO: {error}.",
                 'Use backend="torch".',
             ) from error
-        notice = f"The model runs in torch, not compiled: {error}."
+        notice = torch_notice(error)
         log.warning(notice)
-        return dataclasses.replace(classifier, notice=notice)
+        return dataclasses.replace(classifier, notice=f"{classifier.notice} {notice}".strip())

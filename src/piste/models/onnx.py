@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 from functools import cached_property, partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +13,10 @@ from transformers import AutoConfig, PretrainedConfig
 
 from piste.errors import ModelError, OutputError
 from piste.explanation import FloatArray
-from piste.models import checks, failures
-from piste.models.compiled import SETTINGS, available, new_core
+from piste.models import checks, failures, runtime
 from piste.models.pretrained import labels_of, load_tokenizer, outputs_of, read
 from piste.models.protocol import Outputs
+from piste.models.runtime import Network
 from piste.models.tokens import Reader, plain
 from piste.ragged import IntArray
 from piste.text.encoding import TYPE, Encoding
@@ -34,7 +33,7 @@ OFFSET_POSITIONS = ("roberta", "xlm-roberta", "camembert", "mpnet", "longformer"
 class OnnxClassifier:
     """An ONNX graph that runs in OpenVINO. It gives answers, no gradients and no attention."""
 
-    request: Any  # openvino.CompiledModel
+    network: Network
     config: Any  # PretrainedConfig
     tokenizer: Any  # PreTrainedTokenizerFast
     name: str
@@ -45,7 +44,7 @@ class OnnxClassifier:
 
     @property
     def backend(self) -> str:
-        return f"openvino {version('openvino')}, from ONNX"
+        return f"{runtime.name()}, from ONNX"
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -74,16 +73,15 @@ class OnnxClassifier:
             for name, port in self._inputs.items()
         }
         try:
-            found = self.request(given)[_logits_of(self.request)]
+            return self.network(given, _logits_of(self.network))
         except RuntimeError as error:
-            if "memory" in str(error).lower():  # the next batch is smaller
+            if failures.is_out_of_memory(error):  # the next batch is smaller
                 raise
             raise OutputError(
                 f"The ONNX model refuses {ids.shape[0]} sequences of {ids.shape[1]} tokens:"
                 f" {checks.first_line(error)}.",
                 "Export it with dynamic axes for the batch and the tokens.",
             ) from error
-        return np.asarray(found, dtype=np.float64)
 
     def token_id(self, name: str) -> int | None:
         return self.reader.token_id(name)
@@ -93,7 +91,7 @@ class OnnxClassifier:
 
     @cached_property
     def _inputs(self) -> dict[str, Any]:
-        return {_input_name(port): port for port in self.request.inputs}
+        return {_input_name(port): port for port in self.network.inputs}
 
 
 def onnx_file(folder: Path) -> Path | None:
@@ -114,33 +112,33 @@ def onnx_file(folder: Path) -> Path | None:
 
 def load_onnx(file: Path, folder: Path, tokenizer: Any, name: str) -> OnnxClassifier:
     """The classifier behind `piste.load` for a folder that holds an ONNX graph."""
-    if not available():
+    if not runtime.available():
         raise ModelError(
             f"{file.name} is an ONNX model, and OpenVINO, which runs it, is not installed.",
             "Install it: pip install 'piste[fast]'.",
         )
-    request = _compiled(file)
+    network = _compiled(file)
     tokenizer = load_tokenizer(folder if tokenizer is None else tokenizer)
     checks.check_tokenizer(tokenizer)
-    nameless = OnnxClassifier(request, PretrainedConfig(), tokenizer, name)
+    nameless = OnnxClassifier(network, PretrainedConfig(), tokenizer, name)
     width = _width(nameless)
     if (folder / "config.json").is_file():
         make = partial(AutoConfig.from_pretrained, trust_remote_code=False)
         config = read(failures.CONFIGURATION, str(folder), make)
+        labels_of(config)  # refuses names with gaps
         return dataclasses.replace(nameless, config=_agreeing(config, width))
     notice = "The model has no config.json: its labels have numbers for names."
     config = PretrainedConfig(num_labels=width)
     return dataclasses.replace(nameless, config=config, notice=notice)
 
 
-def _compiled(file: Path) -> Any:
+def _compiled(file: Path) -> Network:
     """The graph, ready for sequences of any number and length."""
-    core = new_core()
     try:
-        graph = core.read_model(file)
+        graph = runtime.library().Core().read_model(file)
         _logits_of(graph)
         graph.reshape({port: [-1, -1] for port in graph.inputs if _input_name(port)})
-        return core.compile_model(graph, "CPU", SETTINGS)
+        return Network(graph)
     except RuntimeError as error:
         raise ModelError(
             f"OpenVINO cannot use {file}: {checks.first_line(error)}.",

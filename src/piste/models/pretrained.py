@@ -12,17 +12,25 @@ import numpy as np
 import torch
 from transformers import AutoTokenizer
 
-from piste.errors import ModelError
+from piste.errors import ModelError, few
 from piste.explanation import FloatArray
 from piste.models import checks, failures
+from piste.models.locks import lock_for
 from piste.models.protocol import Outputs
 from piste.models.tokens import quiet
 
 
 def labels_of(config: Any) -> tuple[str, ...]:
-    """The names of the outputs, in their order."""
-    names = config.id2label
-    return tuple(str(names[index]) for index in sorted(names))
+    """The names of the outputs, in their order. Keys of `id2label` may be numbers or their text."""
+    names = {str(key): str(name) for key, name in config.id2label.items()}
+    missing = [index for index in range(len(names)) if str(index) not in names]
+    if missing:
+        raise ModelError(
+            f"The configuration's id2label has no name for output {missing[0]}: it names"
+            f" {few(list(config.id2label), 12)}.",
+            f"Number its {len(names)} labels from 0 to {len(names) - 1}.",
+        )
+    return tuple(names[str(index)] for index in range(len(names)))
 
 
 def outputs_of(config: Any) -> Outputs:
@@ -103,14 +111,18 @@ def limit_of(model: Any, tokenizer: Any) -> int:
 
 @contextlib.contextmanager
 def evaluating(model: Any) -> Iterator[None]:
-    """Dropout off while we ask; a model in training comes back in training."""
-    training = [module for module in model.modules() if module.training]
-    model.eval()
-    try:
-        yield
-    finally:
-        for module in training:
-            module.training = True
+    """One thread at a time, dropout off; a model in training comes back in training.
+
+    Whoever changes a model for the time of a question does so inside of this.
+    """
+    with lock_for(model):
+        training = [module for module in model.modules() if module.training]
+        model.eval()
+        try:
+            yield
+        finally:
+            for module in training:
+                module.training = True
 
 
 def array(tensor: torch.Tensor) -> FloatArray:

@@ -53,8 +53,23 @@ class Classifier(Protocol):
 class WithNotes(Protocol):
     """A classifier that has something to say of the answers it gave."""
 
-    def notes(self, may_ask: bool = True) -> tuple[str, ...]:
-        """may_ask: whether one more question is allowed for them."""
+    def notes(self, may_ask: bool = True, whole: FloatArray | None = None) -> tuple[str, ...]:
+        """The notes for one explanation.
+
+        may_ask: whether one more question is allowed for them.
+        whole: the answer [outputs] to the longest sequence of the explanation.
+        """
+        ...
+
+
+@runtime_checkable
+class Verifiable(Protocol):
+    """A classifier that stands in for another one, which may change behind its back."""
+
+    def verify(self, ids: IntArray) -> str:
+        """Compare the answers of both to one sequence [1, tokens], and use the original's from
+        now on where they differ. Returns a note on a difference, else "".
+        """
         ...
 
 

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from piste.errors import OutputError, SettingError, few
 from piste.explanation import FloatArray
+from piste.models.failures import is_out_of_memory
 from piste.models.protocol import (
     Classifier,
+    Verifiable,
     WithAttention,
     WithGradients,
     WithNotes,
@@ -64,6 +66,10 @@ class Query:
     planned: int = 0
     answers: dict[bytes, FloatArray] = field(default_factory=dict)  # [outputs] of framed sequences
     rounds: Watch | None = None  # told after every round, by methods that have some
+    longest: int = 0  # tokens of the longest sequence so far: the whole text
+    whole: FloatArray | None = None  # the answer [outputs] to it
+    verified: bool = False  # whether the classifier has been compared with its original
+    remarks: tuple[str, ...] = ()  # what that has shown
 
     @property
     def left(self) -> int | None:
@@ -72,7 +78,9 @@ class Query:
 
     def anew(self, budget: int | None) -> "Query":
         """A line that counts from 0, with a budget of its own, and knows all answers so far."""
-        return replace(self, budget=budget, forwards=0, tokens=0, seconds=0.0, planned=0)
+        return replace(
+            self, budget=budget, forwards=0, tokens=0, seconds=0.0, planned=0, longest=0, whole=None
+        )
 
     def count_too(self, line: "Query") -> None:
         """Add what another line, that began at 0, has cost."""
@@ -98,10 +106,10 @@ class Query:
         return np.concatenate([logits for _, logits in answers])[order]
 
     def notes(self) -> tuple[str, ...]:
-        """What the classifier has to say of its answers."""
+        """What the classifier has to say of its answers to this query."""
         if not isinstance(self.classifier, WithNotes):
-            return ()
-        return self.classifier.notes(self.left != 0)
+            return self.remarks
+        return self.remarks + self.classifier.notes(self.left != 0, self.whole)
 
     def sequence(self, row: Ragged) -> IntArray:
         """One row of token ids as the model reads it, frame included [1, tokens]."""
@@ -190,6 +198,7 @@ class Query:
         first = {key: index for index, key in reversed(list(enumerate(keys)))}
         new = sorted(index for key, index in first.items() if key not in self.answers)
         self._spend(len(new))
+        self._verify(ids[new[:1]])
         start = 0
         while start < len(new):
             # The size is taken anew for every batch: it shrinks when memory runs out.
@@ -199,7 +208,21 @@ class Query:
             if logits is not None:
                 self.answers.update(zip([keys[index] for index in batch], logits, strict=True))
                 start += len(batch)
-        return np.array([self.answers[key] for key in keys])
+        answers = np.array([self.answers[key] for key in keys])
+        if ids.shape[1] > self.longest:
+            self.longest, self.whole = ids.shape[1], answers[0]
+        return answers
+
+    def _verify(self, ids: IntArray) -> None:
+        """Once a query, have a classifier that stands in for another compare itself with it.
+
+        That forward pass is not counted: it asks nothing about the text.
+        """
+        if self.verified or not len(ids) or not isinstance(self.classifier, Verifiable):
+            return
+        self.verified = True
+        note = self.classifier.verify(ids)
+        self.remarks += (note,) if note else ()
 
     def _try(self, ids: IntArray) -> FloatArray | None:
         """One batch; None where it does not fit into memory, and then the next one is smaller."""
@@ -215,7 +238,7 @@ class Query:
         try:
             return call()
         except (MemoryError, RuntimeError) as error:
-            if not _is_out_of_memory(error):
+            if not is_out_of_memory(error):
                 raise
             rows, tokens = shape[:2]
             if rows == 1:
@@ -276,12 +299,3 @@ def _check_finite(what: str, *answers: FloatArray) -> None:
             f"The model's {what} for this text are not finite.",
             "Check the model on it; a float16 model may need float32.",
         )
-
-
-def _is_out_of_memory(error: Exception) -> bool:
-    message = str(error).lower()
-    return (
-        isinstance(error, MemoryError)
-        or "out of memory" in message
-        or "can't allocate memory" in message
-    )

@@ -13,6 +13,7 @@ from piste.explanation import FloatArray
 from piste.models.protocol import (
     Classifier,
     Outputs,
+    Verifiable,
     WithAttention,
     WithGradients,
     WithNotes,
@@ -65,9 +66,14 @@ class Shared:
 
 # A classifier is asked for what it can do by its verbs: the shared one has those of its own only.
 class _Notes(Shared):
-    def notes(self, may_ask: bool = True) -> tuple[str, ...]:
-        notes: tuple[str, ...] = self._locked("notes", may_ask)
+    def notes(self, may_ask: bool = True, whole: FloatArray | None = None) -> tuple[str, ...]:
+        notes: tuple[str, ...] = self._locked("notes", may_ask, whole)
         return notes
+
+
+class _Verified(Shared):
+    def verify(self, ids: IntArray) -> str:
+        return str(self._locked("verify", ids))
 
 
 class _Tokens(Shared):
@@ -99,6 +105,7 @@ class _Attention(Shared):
 
 _VERBS: tuple[tuple[type, type[Shared]], ...] = (
     (WithNotes, _Notes),
+    (Verifiable, _Verified),
     (WithTokens, _Tokens),
     (WithGradients, _Gradients),
     (WithAttention, _Attention),

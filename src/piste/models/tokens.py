@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ import transformers
 
 from piste.errors import choices
 from piste.models import checks
+from piste.models.locks import lock_for
 from piste.models.protocol import REPLACEMENTS
 from piste.ragged import IntArray
 from piste.text.encoding import BETWEEN, TYPE, Encoding, Frame, Span
@@ -32,7 +34,7 @@ class Reader:
 
     def encode(self, text: str, pair: str | None = None) -> Encoding:
         """The whole text, or both texts of a pair, however long."""
-        with quiet():
+        with quiet(), lock_for(self.tokenizer):  # used twice at once, a fast tokenizer refuses
             encoded = self.tokenizer(text, pair, return_offsets_mapping=True)
         owners: list[int | None] = encoded.sequence_ids(0)
         body = [index for index, owner in enumerate(owners) if owner is not None]
@@ -63,7 +65,8 @@ class Reader:
 
     def show(self, ids: IntArray) -> str:
         """One sequence as readable text."""
-        return str(self.tokenizer.decode(plain(ids).tolist()))
+        with lock_for(self.tokenizer):
+            return str(self.tokenizer.decode(plain(ids).tolist()))
 
     def _types(self, encoded: Any) -> Sequence[int]:
         types = list(encoded.get("token_type_ids", ()))
@@ -110,19 +113,52 @@ def _frame(ids: Sequence[int], types: Sequence[int], owners: Sequence[int | None
     )
 
 
+class _Quiet:
+    """The libraries' notices, turned off while any thread wants that.
+
+    The first to come keeps the settings, the last to go brings them back: with a copy each, the
+    one who goes last would bring back the silence of another.
+    """
+
+    def __init__(self) -> None:
+        self.lock, self.inside = threading.Lock(), 0
+        self.before: tuple[int, bool, int] = (0, False, 0)
+
+    def enter(self) -> None:
+        with self.lock:
+            self.inside += 1
+            if self.inside == 1:
+                self._turn_off()
+
+    def leave(self) -> None:
+        with self.lock:
+            self.inside -= 1
+            if not self.inside:
+                self._restore()
+
+    def _turn_off(self) -> None:
+        settings, hub = transformers.utils.logging, logging.getLogger("huggingface_hub")
+        self.before = (settings.get_verbosity(), settings.is_progress_bar_enabled(), hub.level)
+        settings.set_verbosity(settings.CRITICAL)
+        settings.disable_progress_bar()
+        hub.setLevel(logging.CRITICAL)
+
+    def _restore(self) -> None:
+        verbosity, bars, level = self.before
+        transformers.utils.logging.set_verbosity(verbosity)
+        logging.getLogger("huggingface_hub").setLevel(level)
+        if bars:
+            transformers.utils.logging.enable_progress_bar()
+
+
+_quiet = _Quiet()
+
+
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
     """Without the libraries' progress bars and notices; their settings come back as they were."""
-    settings = transformers.utils.logging
-    hub = logging.getLogger("huggingface_hub")
-    verbosity, bars, level = settings.get_verbosity(), settings.is_progress_bar_enabled(), hub.level
-    settings.set_verbosity(settings.CRITICAL)
-    settings.disable_progress_bar()
-    hub.setLevel(logging.CRITICAL)
+    _quiet.enter()
     try:
         yield
     finally:
-        settings.set_verbosity(verbosity)
-        hub.setLevel(level)
-        if bars:
-            settings.enable_progress_bar()
+        _quiet.leave()
