@@ -20,7 +20,7 @@ from pathlib import Path
 
 from tests.endpoint import Server
 from tests.soak.cases import Batch, Case, Result, Tally
-from tests.soak.full_disk import Disk, largest_of, size_of, small_disk
+from tests.soak.full_disk import largest_of, size_of, small_disk
 from tests.soak.processes import Command, forked
 from tests.soak.works import OUT, WORKS, Kept, Work, differences, write_data
 
@@ -42,8 +42,11 @@ def _whole_files(out: Path) -> Kept:
     """Which files are whole: the earlier ones, or new ones."""
     ends = {PAGE: "</html>", JSON: "}"}
     contents = {name: (out / name).read_text(encoding="utf-8") for name in ends}
-    whole = {name: text == OLD or text.rstrip().endswith(ends[name]) for name, text in contents.items()}  # fmt: skip
-    return {name: "whole" for name, is_whole in whole.items() if is_whole}
+    return {
+        name: "whole"
+        for name, text in contents.items()
+        if text == OLD or text.rstrip().endswith(ends[name])
+    }
 
 
 EXPLAIN = ("explain", TEXT, "--json", f"{{out}}/{JSON}")
@@ -109,6 +112,10 @@ class Trials:
         measure = size_of if self.disk.is_real else largest_of
         self.need = measure(batch.shared / "disk")  # bytes of an undisturbed command
 
+    def some_space(self) -> int:
+        """Bytes, too few; often very few, so that every file meets the end of the disk."""
+        return int(self.need * self.draw.random() ** 3)
+
     def go_on(self) -> bool:
         return self.tally.tried < self.batch.count and not self.batch.is_late
 
@@ -121,7 +128,7 @@ class Trials:
         """One result with less space than it needs, time and again; then with enough."""
         out = _new_output(self.work, folder)
         words = self.work.arguments(self.batch.shared / "data.jsonl", out)
-        for free in sorted(self.draw.randrange(self.need) for _ in range(STEPS)):
+        for free in sorted(self.some_space() for _ in range(STEPS)):
             kept = self.work.kept(out)
             code = self.with_space(free, words)
             if code:
@@ -157,7 +164,7 @@ class Trials:
         cache.mkdir()
         out, log = self.batch.folder / OUT, self.batch.folder / "log"
         out.mkdir(exist_ok=True)
-        free = self.draw.randrange(self.need)
+        free = self.some_space()
         with _arguments(self.work, self.batch.folder, out) as words:
             command = forked(words, log, {"PISTE_CACHE": str(cache)}, self.disk.leave(free))
             self.ends_well(command, out, ".")

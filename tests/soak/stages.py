@@ -1,7 +1,12 @@
 """All cases, in the order in which they run."""
 
-from tests.soak import disk, kills
+from tests.soak import disk, kills, serving, threads
 from tests.soak.cases import Case
 
-CASES: tuple[Case, ...] = (*kills.cases(), *disk.cases())
+CASES: tuple[Case, ...] = (
+    *kills.cases(),
+    *disk.cases(),
+    *threads.cases(),
+    *serving.cases(),
+)
 STAGES = tuple(dict.fromkeys(case.stage for case in CASES))
