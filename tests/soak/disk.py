@@ -12,13 +12,12 @@ from __future__ import annotations
 import json
 import random
 import shutil
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from tests.endpoint import Server
+from tests.endpoint import running
 from tests.soak.cases import Batch, Case, Result, Tally
 from tests.soak.full_disk import largest_of, size_of, small_disk
 from tests.soak.processes import Command, forked
@@ -91,15 +90,10 @@ def _new_output(work: Work, folder: Path) -> Path:
 @contextmanager
 def _arguments(work: Work, folder: Path, out: Path) -> Iterator[list[str]]:
     """The command's words, while the endpoint that some of them name answers."""
-    server = Server()
-    threading.Thread(target=server.serve_forever, daemon=True).start()
     prompt = folder / "prompt.txt"
     prompt.write_text(PROMPT)
-    try:
+    with running() as server:
         yield [word.format(out=out, url=server.url, prompt=prompt) for word in work.options]
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 class Trials:

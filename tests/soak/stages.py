@@ -1,6 +1,6 @@
 """All cases, in the order in which they run."""
 
-from tests.soak import disk, kills, serving, threads
+from tests.soak import disk, faults, fuzz, kills, serving, threads
 from tests.soak.cases import Case
 
 CASES: tuple[Case, ...] = (
@@ -8,5 +8,7 @@ CASES: tuple[Case, ...] = (
     *disk.cases(),
     *threads.cases(),
     *serving.cases(),
+    *fuzz.cases(),
+    *faults.cases(),
 )
 STAGES = tuple(dict.fromkeys(case.stage for case in CASES))
