@@ -60,6 +60,7 @@ def main() -> int:
     preload()
     from tests.soak.harness import run_case
 
+    say("Seeds: input n of a fuzz case has seed n, batch n of the others seed 1000003 (n + 1).")
     for case in chosen:
         run_case(case, ledger, folder / "work", say)
     rows = [Row.of(case, ledger) for case in CASES if case in chosen or not given.stage]

@@ -15,6 +15,7 @@ import random
 import signal
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -51,11 +52,33 @@ def prepare(folder: Path, scale: float, work: Work, start: Start, texts: int) ->
 
 def kills(batch: Batch, work: Work, start: Start) -> Result:
     """Commands killed until the batch's number of kills is reached."""
-    tally, draw = Tally(), random.Random(batch.seed)
+    tally, moments = Tally(), Moments.of(batch)
     while tally.tried < batch.count and not batch.is_late:
         most = min(KILLS, batch.count - tally.tried)
-        Trial(batch, work, start, tally, draw).run(most)
+        Trial(batch, work, start, tally, moments).run(most)
     return tally.result()
+
+
+@dataclass
+class Moments:
+    """When to kill: over the time that the undisturbed command worked, as far as work is left."""
+
+    draw: random.Random
+    begun: float  # seconds after its start, in the undisturbed command
+    ended: float
+    haste: float = 1.0  # falls when commands end before their moment: the machine is idler now
+
+    @classmethod
+    def of(cls, batch: Batch) -> Moments:
+        times = json.loads((batch.shared / "times.json").read_text())
+        return cls(random.Random(batch.seed), **times)
+
+    def wait(self, command: Command, left: float) -> int | None:
+        """Wait for the moment; the exit code if the command ends before. left: of the work, 0-1."""
+        latest = self.begun + left * (self.ended - self.begun)
+        code = command.wait(self.haste * self.draw.uniform(0.8 * self.begun, latest))
+        self.haste *= 1.0 if code is None else 0.8
+        return code
 
 
 def _new_folder(batch: Batch) -> Path:
@@ -68,13 +91,12 @@ class Trial:
     """One result folder, from the first kill to the end of the work."""
 
     def __init__(
-        self, batch: Batch, work: Work, start: Start, tally: Tally, draw: random.Random
+        self, batch: Batch, work: Work, start: Start, tally: Tally, moments: Moments
     ) -> None:
-        self.work, self.start, self.tally, self.draw = work, start, tally, draw
+        self.work, self.start, self.tally, self.moments = work, start, tally, moments
         self.shared, self.data = batch.shared, batch.shared / "data.jsonl"
         self.folder = _new_folder(batch)
         self.out = self.folder / OUT
-        self.times = json.loads((batch.shared / "times.json").read_text())
         self.finished: Kept = {}
         self.all = len(work.kept(batch.shared / OUT))  # that are finished at the end
 
@@ -94,11 +116,8 @@ class Trial:
 
     def _killed(self) -> bool:
         """Kill the command at a random moment; whether it was still at work."""
-        begun, ended = self.times["begun"], self.times["ended"]
-        left = 1 - 0.9 * len(self.finished) / self.all  # of the work
-        moment = self.draw.uniform(0.8 * begun, begun + left * (ended - begun))
         command = self.started()
-        code = command.wait(moment)
+        code = self.moments.wait(command, 1 - 0.9 * len(self.finished) / self.all)
         if code is not None:
             self.tally.check(code == 0, f"ended with {code}: {command.output[-300:]}")
             return False
@@ -131,11 +150,11 @@ class Trial:
 
 def workers_killed(batch: Batch) -> Result:
     """A worker killed, not the command: it must say so in one line, and go on when asked again."""
-    tally, draw, work = Tally(), random.Random(batch.seed), WORKS["run-workers"]
+    tally, moments, work = Tally(), Moments.of(batch), WORKS["run-workers"]
     while tally.tried < batch.count and not batch.is_late:
-        trial = Trial(batch, work, cold, tally, draw)
+        trial = Trial(batch, work, cold, tally, moments)
         command = trial.started()
-        if _kill_a_worker(command, draw, trial.times["ended"]):
+        if _kill_a_worker(command, moments.draw, moments.ended):
             tally.tried += 1
             code = command.wait(LONGEST)
             clear = code == 2 and "Traceback" not in command.output
