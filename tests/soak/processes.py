@@ -29,7 +29,7 @@ PRELOADED = (
 
 
 def preload() -> None:
-    """Import what commands need. Imports only: no model is loaded, no thread of torch started."""
+    """Import what commands need. Imports only: torch's pool of threads does not survive a fork."""
     for name in PRELOADED:
         importlib.import_module(name)
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.soak import works
+from tests import backends
+from tests.soak import fuzz, odd_inputs, threads, works
 from tests.soak.cases import Batch, Case, Result, Tally
 from tests.soak.full_disk import small_disk
-from tests.soak.fuzz import FUZZED
 from tests.soak.harness import run_case
 from tests.soak.kills import Moments, Trial
 from tests.soak.ledger import ROOT, Ledger
@@ -56,7 +56,19 @@ def test_the_page_has_every_case_of_the_soak():
     rows = rows_of(text[text.index(BEGIN) : text.index(END)])
     assert rows[0] == list(HEAD)
     assert [row[:2] for row in rows[2:-1]] == [[case.stage, case.title] for case in CASES]
-    assert f"{sum(count for *_, count in FUZZED.values()):,}" == "1,000,000"
+
+
+def test_all_backends_and_all_kinds_of_inputs_are_tried():
+    assert set(threads.BACKENDS) == set(backends.BACKENDS)
+    assert set(fuzz.KINDS) == set(odd_inputs.TARGETS)
+    assert sum(count for _, count in fuzz.KINDS.values()) == 1_000_000
+    assert sum(case.count for case in CASES if case.stage == "kills") == 100
+
+
+def test_the_harness_forks_before_torch_has_started():
+    """Torch's pool of threads does not survive a fork: only imports may have happened."""
+    script = "import sys, tests.soak.stages; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True)
 
 
 def done(batch: Batch) -> Result:
