@@ -11,10 +11,13 @@ import shutil
 import sys
 from pathlib import Path
 
+from tests.soak.harness import run_case
 from tests.soak.ledger import Ledger
-from tests.soak.processes import preload
+from tests.soak.processes import forked, preload
 from tests.soak.stages import CASES, STAGES
 from tests.soak.table import Row, caption, markdown, update_page
+
+COMPILING = 180.0  # seconds
 
 
 def arguments() -> argparse.Namespace:
@@ -46,6 +49,14 @@ def isolate(folder: Path) -> None:
     os.environ.pop("OPENAI_API_KEY", None)
 
 
+def compile_model(folder: Path) -> None:
+    """Convert the embedded model once, so that no trial is spent on it."""
+    command = forked(["explain", "A warm-up."], folder / "warm-up.log")
+    if command.wait(COMPILING) != 0:
+        command.clear()
+        raise SystemExit(f"piste cannot explain a text here: {command.output[-500:]}")
+
+
 def main() -> int:
     if not sys.platform.startswith("linux"):
         raise SystemExit("The soak counts processes by /proc: it needs Linux.")
@@ -58,8 +69,7 @@ def main() -> int:
     chosen = [c for c in CASES if not given.stage or {c.stage, c.key} & set(given.stage)]
     ledger = Ledger(folder / "results", given.scale)
     preload()
-    from tests.soak.harness import run_case
-
+    compile_model(folder)
     say("Seeds: input n of a fuzz case has seed n, batch n of the others seed 1000003 (n + 1).")
     for case in chosen:
         run_case(case, ledger, folder / "work", say)

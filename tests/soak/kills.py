@@ -66,7 +66,7 @@ class Moments:
     draw: random.Random
     begun: float  # seconds after its start, in the undisturbed command
     ended: float
-    haste: float = 1.0  # falls when commands end before their moment: the machine is idler now
+    haste: float = 1.0  # below 1 where commands end before their moment: the machine is idler now
 
     @classmethod
     def of(cls, batch: Batch) -> Moments:
@@ -77,7 +77,7 @@ class Moments:
         """Wait for the moment; the exit code if the command ends before. left: of the work, 0-1."""
         latest = self.begun + left * (self.ended - self.begun)
         code = command.wait(self.haste * self.draw.uniform(0.8 * self.begun, latest))
-        self.haste *= 1.0 if code is None else 0.8
+        self.haste = min(1.0, self.haste * (1.1 if code is None else 0.8))
         return code
 
 
