@@ -125,10 +125,13 @@ def _finish(case: Case, one: Running, ledger: Ledger, say: Say) -> bool:
     result = one.poll()
     if result is None:
         return False
-    ledger.add(case, one.batch.number, result)
+    # Cut short by the case's time, it is done again next time, unless it has found something.
+    is_whole = result.wrong or not one.batch.is_late
+    if is_whole:
+        ledger.add(case, one.batch.number, result)
     say(
         f"{case.key} {one.batch.number + 1}: {result.tried:,} tried, {result.wrong:,} wrong,"
-        f" {result.seconds:.0f} s"
+        f" {result.seconds:.0f} s{'' if is_whole else ', cut short: the time is up'}"
     )
     for finding in result.findings:
         say(f"  ! {finding}")

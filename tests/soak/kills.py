@@ -197,13 +197,13 @@ def _case(name: str, title: str, count: int, texts: int, start: Start, batch: in
 
 def cases() -> list[Case]:
     return [
-        _case("run", "SIGKILL of `run` with a lexicon, 1 process", 30, 30, forked),
-        _case("run-plain", "SIGKILL of `run` without a lexicon, 1 process", 20, 18, forked),
-        _case("run-workers", "SIGKILL of `run`, 2 workers (cold starts)", 12, 18, cold, batch=4),
+        _case("run", "SIGKILL of `run` with a lexicon, 1 process", 34, 30, forked),
+        _case("run-plain", "SIGKILL of `run` without a lexicon, 1 process", 18, 18, forked),
+        _case("run-workers", "SIGKILL of `run`, 2 workers (cold starts)", 10, 18, cold, batch=5),
         Case(
-            "kills", "worker", "SIGKILL of one of 2 workers of `run` (cold starts)", 6, 3, 240.0,
+            "kills", "worker", "SIGKILL of one of 2 workers of `run` (cold starts)", 4, 2, 300.0,
             workers_killed, partial(prepare, work=WORKS["run-workers"], start=cold, texts=18),
         ),
-        _case("evaluate", "SIGKILL of `evaluate`", 18, 14, forked),
+        _case("evaluate", "SIGKILL of `evaluate`", 20, 14, forked),
         _case("lexicon", "SIGKILL of `lexicon build`", 14, 200, forked),
     ]  # fmt: skip
