@@ -122,7 +122,7 @@ class Trials:
         """One result with less space than it needs, time and again; then with enough."""
         out = _new_output(self.work, folder)
         words = self.work.arguments(self.batch.shared / "data.jsonl", out)
-        for free in sorted(self.some_space() for _ in range(STEPS)):
+        for free in sorted(self.some_space() for _ in range(min(STEPS, self.batch.count))):
             kept = self.work.kept(out)
             code = self.with_space(free, words)
             if code:

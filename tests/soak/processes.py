@@ -24,7 +24,9 @@ POLL = 0.01  # seconds
 PRELOADED = (
     "torch", "transformers", "pyarrow.parquet", "piste.cli", "piste.methods", "piste.metrics",
     "piste.models.compiled", "piste.models.huggingface", "piste.render.evaluation",
-    "piste.render.html", "piste.runs.evaluate", "piste.runs.run",
+    "piste.render.html", "piste.runs.evaluate", "piste.runs.run", "piste.web.requests",
+    "transformers.models.bert.modeling_bert", "transformers.models.gpt2.modeling_gpt2",
+    "hypothesis.strategies", "pytest", "sklearn.pipeline",
 )  # fmt: skip
 
 
