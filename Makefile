@@ -8,7 +8,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c co
 DEMO   := This film is not the masterpiece they promised. The plot is thin and the jokes are tired, \
 but the acting is superb and the last ten minutes are simply beautiful. I left the cinema smiling.
 
-.PHONY: demo test test-slow test-oldest dist fuzz bench docs lint types browser constraints clean
+.PHONY: demo test test-slow test-oldest dist fuzz soak bench docs lint types browser constraints clean
 
 demo: $(VENV)/.installed
 	$(BIN)/piste explain "$(DEMO)" --html demo.html
@@ -57,6 +57,12 @@ fuzz: $(VENV)/.fuzzed
 	for target in text tokenizers file; do \
 	  FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/python -m tests.fuzz.run $$target || exit 1; \
 	done
+
+# What piste promises, tried for half an hour: kills, full disks, threads, slow clients, odd input, a
+# faulty endpoint. Loopback only; interrupted, it goes on. SOAK=--fresh, or "--scale 0.01 --stage kills".
+SOAK ?=
+soak: $(VENV)/.tested
+	$(BIN)/python -m tests.soak --page docs/reliability.md $(SOAK)
 
 lint: $(VENV)/.tested
 	$(BIN)/ruff check .
@@ -108,4 +114,4 @@ constraints: $(VENV)/.slow $(VENV)/.documented $(VENV)/.fuzzed
 	$(BIN)/python -m pip freeze --exclude-editable | sed 's/+cpu$$//' > constraints.txt
 
 clean:
-	rm -rf $(VENV) $(OLDEST) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist site demo.html
+	rm -rf $(VENV) $(OLDEST) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist site .soak demo.html
