@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import inspect
 import logging
 import threading
@@ -20,6 +19,7 @@ from piste.errors import ModelError, few
 from piste.explanation import FloatArray
 from piste.models import graph_cache, runtime
 from piste.models.failures import is_out_of_memory
+from piste.models.fingerprint import content_digest, weights_digest
 from piste.models.huggingface import HuggingFaceClassifier, unpadded
 from piste.models.pretrained import evaluating
 from piste.models.protocol import Outputs
@@ -215,14 +215,8 @@ def _compiled(classifier: HuggingFaceClassifier, digest: str) -> Network:
 
 def _digest(model: Any) -> str:
     """Changes with the weights, the architecture and the versions that convert them."""
-    digest = hashlib.blake2b(digest_size=16)
-    for package in ("openvino", "torch", "transformers"):
-        digest.update(f"{package} {version(package)}\n".encode())
-    digest.update(model.config.to_json_string(use_diff=False).encode())
-    for name, tensor in sorted(model.state_dict().items()):
-        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
-        digest.update(tensor.detach().contiguous().view(torch.uint8).numpy().data)
-    return digest.hexdigest()
+    packages = ("openvino", "torch", "transformers")
+    return content_digest([weights_digest(model), *(f"{p} {version(p)}" for p in packages)])
 
 
 def _convert(model: Any, inputs: int) -> Any:

@@ -7,6 +7,7 @@ actors are slower. A shard whose actor dies is given to another.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
@@ -107,6 +108,7 @@ def _tupled(one: dict[str, Any]) -> dict[str, Any]:
 
 
 def _library() -> tuple[Any, Any]:
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # read when Ray starts
     try:
         import ray
         import ray.data
