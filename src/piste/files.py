@@ -8,6 +8,7 @@ from pathlib import Path
 
 from piste.errors import FileError
 
+__all__ = ["cache_directory", "write_atomic"]
 NEW_FILE = 0o644
 
 
