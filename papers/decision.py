@@ -13,7 +13,7 @@ from piste.ragged import Ragged
 class Decision:
     """A text's players, the explained target, and the model's answers to parts of the text.
 
-    The model is asked each sequence once.
+    No sequence is sent to the model twice.
     """
 
     def __init__(

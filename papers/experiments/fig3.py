@@ -150,10 +150,10 @@ def findings(runs: Mapping[str, GrowingRun]) -> tuple[str, ...]:
     return tuple(said)
 
 
-def _flat_sentence(flat: Sequence[GrowingRun], asked: int) -> str:
+def _flat_sentence(flat: Sequence[GrowingRun], models: int) -> str:
     most = max(abs(one.slopes[1]) for one in flat)
     return (
-        f"{len(flat)} of {asked} transformers go flat: over the last half of the repeats they move"
+        f"{len(flat)} of {models} transformers go flat: over the last half of the repeats they move"
         f" by at most {most:.3f} a word, the truth by {WEIGHTS[WORD]}. The paper's all go flat."
     )
 

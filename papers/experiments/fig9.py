@@ -57,7 +57,7 @@ class Fig9Settings:
     contexts: tuple[int, ...] = (2, 5, 10, 20, 30)  # words
     sequences: int = 5000  # of a sampled fit
     held_out: int = 1000  # of each context
-    draws: int = 10  # of the fits at Ana's budget, whose mean is told
+    draws: int = 10  # of the fits at Ana's budget, whose mean is reported
     sgd: SgdSettings = field(default_factory=SgdSettings)
 
 

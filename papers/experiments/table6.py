@@ -133,10 +133,10 @@ def _gam(
     words, order = np.arange(len(language.words)), np.arange(len(rows))
     kept = 4 * len(rows) // 5
 
-    def predicted(fitted: IntArray, penalty: float, asked: Ragged) -> FloatArray:
+    def predicted(fitted: IntArray, penalty: float, sequences: Ragged) -> FloatArray:
         shape = (len(words), LONGEST)
         gam = fit_gam(rows.take(fitted), words, answers[fitted], shape, penalty)
-        return gam.predict(asked, words)
+        return gam.predict(sequences, words)
 
     def error(penalty: float) -> float:
         guess = predicted(order[:kept], penalty, rows.take(order[kept:]))

@@ -64,9 +64,9 @@ class TfIdf:
 
     def transform(self, texts: Sequence[str]) -> sparse.csr_array:
         """Vectors [texts, words] of length 1; 0 for a text without a known word."""
-        found = [[self.columns[w] for w in tokens(text) if w in self.columns] for text in texts]
-        ends = np.cumsum([0, *map(len, found)])
-        columns = np.array([column for row in found for column in row], dtype=np.int64)
+        known = [[self.columns[w] for w in tokens(text) if w in self.columns] for text in texts]
+        ends = np.cumsum([0, *map(len, known)])
+        columns = np.array([column for row in known for column in row], dtype=np.int64)
         shape = (len(texts), len(self.words))
         weighed = sparse.csr_array((self.rarity[columns], columns, ends), shape=shape)
         weighed.sum_duplicates()

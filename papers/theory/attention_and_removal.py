@@ -71,8 +71,8 @@ class RemovalAgreement:
 def agreement(model: Deeper, seed: int, texts: int = 5) -> RemovalAgreement:
     """Attention and removal on random texts."""
     rng = np.random.default_rng(seed)
-    found = [_text_agreement(model, distinct_words(rng, TEXT_WORDS)) for _ in range(texts)]
-    return RemovalAgreement(*np.mean(found, axis=0).tolist())
+    rows = [_text_agreement(model, distinct_words(rng, TEXT_WORDS)) for _ in range(texts)]
+    return RemovalAgreement(*np.mean(rows, axis=0).tolist())
 
 
 def _text_agreement(model: Deeper, ids: IntArray) -> tuple[float, ...]:
@@ -127,8 +127,8 @@ def _planted_agreement(kind: str, pull: float, sharpness: float, models: int) ->
 
 
 def _cells(models: list[Deeper]) -> list[str]:
-    found = [astuple(agreement(model, seed)) for seed, model in enumerate(models)]
-    return [f"{number:.2f}" for number in np.mean(found, axis=0)]
+    rows = [astuple(agreement(model, seed)) for seed, model in enumerate(models)]
+    return [f"{number:.2f}" for number in np.mean(rows, axis=0)]
 
 
 def _right(models: list[Deeper]) -> str:

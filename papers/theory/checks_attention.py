@@ -27,9 +27,9 @@ def gradient_is_autograd() -> Finding:
     everywhere, at_cls = 0.0, 0.0
     for shape, seed in ((SMALL, 0), (SMALL, 1), (PAPER, 2)):
         module, ids = _random(shape, seed), _text(12, seed)
-        found, truth = closed_forms.gradient(module, ids), closed_forms.autograd(module, ids)
-        everywhere = max(everywhere, _relative(found, truth))
-        at_cls = max(at_cls, _relative(found[0], truth[0]))
+        form, truth = closed_forms.gradient(module, ids), closed_forms.autograd(module, ids)
+        everywhere = max(everywhere, _relative(form, truth))
+        at_cls = max(at_cls, _relative(form[0], truth[0]))
     return Finding(
         ATTENTION_PAPER,
         "The gradient has a closed form; at [CLS] the query adds a term (derived here)",
@@ -98,8 +98,8 @@ def integral_is_lime() -> Finding:
             module.key.mul_(factor)
         game = lime_by_subsets.Removal(module, ids)
         exact = lime_by_subsets.exact_lime(game, len(game))
-        found = closed_forms.lime_integral(closed_forms.read_text(module, ids))
-        error = max(error, _relative(found, exact))
+        integral = closed_forms.lime_integral(closed_forms.read_text(module, ids))
+        error = max(error, _relative(integral, exact))
     return Finding(
         OURS,
         "Of this model LIME is a double integral, exact at any length",
@@ -118,8 +118,8 @@ def sampling_converges() -> Finding:
     errors = []
     for samples in SAMPLES:
         method = Lime(samples=samples, width=1e6, ridge=0.0, removal="unk")
-        found = explain(text, classifier, method, target="positive").scores["weight"]
-        errors.append(_relative(found[order], limit))
+        weights = explain(text, classifier, method, target="positive").scores["weight"]
+        errors.append(_relative(weights[order], limit))
     rate = float(np.polyfit(np.log(SAMPLES), np.log(errors), 1)[0])
     shown = ", ".join(f"{e:.1%} at {n:,}" for e, n in zip(errors, SAMPLES, strict=True))
     return Finding(
@@ -198,15 +198,15 @@ def _text(words: int, seed: int) -> IntArray:
 
 def _rule_fit(models: list[tuple[SingleLayer, int]]) -> tuple[float, float]:
     """Correlation of the 3/2 rule with LIME, and LIME's slope on it; means over all texts."""
-    found = []
+    fits = []
     for module, seed in models:
         for words in (10, 20):
             reading = closed_forms.read_text(module, _text(words, seed))
             rule, exact = closed_forms.three_halves(reading), closed_forms.lime_integral(reading)
-            found.append([np.corrcoef(rule, exact)[0, 1], rule @ exact / (rule @ rule)])
-    straight, slope = np.mean(found, axis=0)
+            fits.append([np.corrcoef(rule, exact)[0, 1], rule @ exact / (rule @ rule)])
+    straight, slope = np.mean(fits, axis=0)
     return float(straight), float(slope)
 
 
-def _relative(found: FloatArray, truth: FloatArray) -> float:
-    return float(np.linalg.norm(found - truth) / np.linalg.norm(truth))
+def _relative(measured: FloatArray, truth: FloatArray) -> float:
+    return float(np.linalg.norm(measured - truth) / np.linalg.norm(truth))

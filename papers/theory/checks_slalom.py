@@ -79,20 +79,20 @@ def slalom_is_recovered() -> Finding:
     answer = _own_transformer({"layers": 2, "heads": 2})
     singles = answer(np.arange(WORDS)[:, None])
     references = surrogates.choose_references(singles)
-    asked = np.flatnonzero(references.partner >= 0)
+    others = np.flatnonzero(references.partner >= 0)
     pairs = np.zeros(WORDS)
-    pairs[asked] = answer(np.stack([asked, references.partner[asked]], axis=1))
-    found, _ = surrogates.solve_pairs(singles, references, pairs)
+    pairs[others] = answer(np.stack([others, references.partner[others]], axis=1))
+    model, _ = surrogates.solve_pairs(singles, references, pairs)
     error = max(
-        float(np.abs(found.values[:, 0] - values).max()),
-        float(np.abs(_centred(found.importances) - _centred(importances)).max()),
+        float(np.abs(model.values[:, 0] - values).max()),
+        float(np.abs(_centred(model.importances) - _centred(importances)).max()),
     )
-    asks = WORDS + len(asked)
+    answers = WORDS + len(others)
     return Finding(
         SLALOM_PAPER,
         "2 |V| - 1 answers recover every value and importance (Prop. 5.2)",
-        f"|V| = {WORDS}: {asks} answers, largest error {error:.0e}",
-        error < 1e-6 and asks == 2 * WORDS - 1,
+        f"|V| = {WORDS}: {answers} answers, largest error {error:.0e}",
+        error < 1e-6 and answers == 2 * WORDS - 1,
     )
 
 

@@ -123,9 +123,9 @@ class SingleLayerClassifier:
         rows, length = ids.shape
         with torch.inference_mode():
             embedded = self.module.embed(self.module.pad(self._tensor(ids)))
-            asked = _numpy(self.module.attention(embedded))[..., :length]  # [rows, heads, tokens]
+            alpha = _numpy(self.module.attention(embedded))[..., :length]  # [rows, heads, tokens]
         weights = np.zeros((1, rows, self.module.shape.heads, length, length))
-        weights[0, :, :, 0] = asked
+        weights[0, :, :, 0] = alpha
         return weights, 0
 
     def _tensor(self, ids: IntArray) -> Tensor:

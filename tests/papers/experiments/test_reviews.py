@@ -10,7 +10,6 @@ from transformers import BertConfig, BertForSequenceClassification
 
 import piste
 from papers.experiments import (
-    EXPERIMENTS,
     Context,
     fig10,
     multi_removal,
@@ -158,13 +157,6 @@ def test_mamba_reads_the_last_token_whatever_the_padding():
         alone = model(torch.tensor([[5, 6, 7]])).logits
     assert torch.allclose(batch[0], alone[0], atol=1e-5)
     assert not torch.allclose(batch[0], batch[1], atol=1e-5)
-
-
-def test_every_experiment_has_its_module():
-    from importlib.util import find_spec
-
-    for name, experiment in EXPERIMENTS.items():
-        assert find_spec(f"papers.experiments.{experiment.module}") is not None, name
 
 
 def test_an_unknown_name_and_a_missing_folder(tmp_path):
