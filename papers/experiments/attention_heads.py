@@ -39,7 +39,7 @@ SETTINGS = {
 
 
 @dataclass(frozen=True)
-class Look:
+class HeadAttention:
     """Where the heads look in one text."""
 
     weights: FloatArray  # alpha [heads, window]
@@ -72,7 +72,7 @@ class Look:
 
 
 @dataclass(frozen=True)
-class Sample:
+class HeadAverages:
     """Means over reviews, for each head."""
 
     entropy: FloatArray  # [heads]
@@ -99,15 +99,15 @@ def run(context: Context, settings: AttentionHeadsSettings) -> Outcome:
     )
 
 
-def look(module: SingleLayer, ids: IntArray) -> Look:
+def look(module: SingleLayer, ids: IntArray) -> HeadAttention:
     """The heads' weights in a text [length], [CLS] first."""
-    return Look(attention(module, ids), len(ids))
+    return HeadAttention(attention(module, ids), len(ids))
 
 
-def measure(module: SingleLayer, texts: Sequence[IntArray]) -> Sample:
+def measure(module: SingleLayer, texts: Sequence[IntArray]) -> HeadAverages:
     """Means over texts."""
     looks = [look(module, ids) for ids in texts]
-    return Sample(
+    return HeadAverages(
         entropy=np.mean([one.entropy for one in looks], axis=0),
         on_padding=np.mean([one.on_padding for one in looks], axis=0),
         strongest=np.mean([one.weights.max(axis=1) for one in looks], axis=0),
@@ -124,7 +124,7 @@ def top_words(weights: FloatArray, tokens: Sequence[str], count: int = TOP) -> s
     return ", ".join(f"{tokens[place]} {weights[place]:.1%}" for place in order)
 
 
-def findings(view: Look, tokens: Sequence[str], sample: Sample) -> tuple[str, ...]:
+def findings(view: HeadAttention, tokens: Sequence[str], sample: HeadAverages) -> tuple[str, ...]:
     """What the heads do, from the numbers."""
     tops = [tokens[place] for place in view.words.argmax(axis=1)]
     negative = "no weight is" if sample.least >= 0 else "some weights are"
@@ -143,10 +143,10 @@ def findings(view: Look, tokens: Sequence[str], sample: Sample) -> tuple[str, ..
     )
 
 
-def draw(view: Look, tokens: Sequence[str]) -> Figure:
+def draw(view: HeadAttention, tokens: Sequence[str]) -> Figure:
     """Heads by words as shades; beside them what the padding draws."""
     mean, largest = view.weights.mean(axis=0), view.weights.max(axis=0)
-    both = Look(np.vstack([view.weights, mean, largest]), view.length)
+    both = HeadAttention(np.vstack([view.weights, mean, largest]), view.length)
     names = [*_names(len(view.weights)), "α-avg", "α-max"]
     with house_style():
         figure = Figure(figsize=(10, 4.2), layout="constrained")
@@ -193,7 +193,7 @@ def _bars(axes: Axes, on_padding: FloatArray) -> None:
         )  # fmt: skip
 
 
-def _sentence_table(view: Look, tokens: Sequence[str]) -> Table:
+def _sentence_table(view: HeadAttention, tokens: Sequence[str]) -> Table:
     bound = math.log(view.weights.shape[1])
     rows = [
         (
@@ -214,7 +214,7 @@ def _sentence_table(view: Look, tokens: Sequence[str]) -> Table:
     return Table("The sentence", (*columns, "strongest words"), tuple(rows))
 
 
-def _sample_table(sample: Sample, window: int) -> Table:
+def _sample_table(sample: HeadAverages, window: int) -> Table:
     rows = [
         (
             name,
@@ -233,7 +233,7 @@ def _sample_table(sample: Sample, window: int) -> Table:
     )
 
 
-def _same_top(view: Look) -> float:
+def _same_top(view: HeadAttention) -> float:
     """The share of pairs of heads whose strongest words are at the same place."""
     tops = view.words.argmax(axis=1).tolist()
     pairs = list(combinations(tops, 2))

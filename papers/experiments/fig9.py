@@ -18,7 +18,7 @@ from scipy import sparse
 from papers.arrays import FloatArray
 from papers.experiments.base import Context, Outcome
 from papers.experiments.languages import (
-    Known,
+    KnownSlalom,
     Language,
     exactly,
     known_slalom,
@@ -53,7 +53,7 @@ class Fig9Settings:
 
     training: SyntheticTraining
     layers: tuple[int, ...]
-    known: Known = Known()
+    known: KnownSlalom = KnownSlalom()
     contexts: tuple[int, ...] = (2, 5, 10, 20, 30)  # words
     sequences: int = 5000  # of a sampled fit
     held_out: int = 1000  # of each context
@@ -62,7 +62,9 @@ class Fig9Settings:
 
 
 SETTINGS = {
-    "tiny": Fig9Settings(TINY, (1,), Known(words=5), (2, 6), 200, 50, 2, SgdSettings(epochs=1)),
+    "tiny": Fig9Settings(
+        TINY, (1,), KnownSlalom(words=5), (2, 6), 200, 50, 2, SgdSettings(epochs=1)
+    ),
     "small": Fig9Settings(SMALL_SLALOM, (2,)),
     "paper": Fig9Settings(PAPER_TRAINING, (1, 2, 6, 12)),
 }

@@ -42,7 +42,7 @@ SETTINGS = {
 
 
 @dataclass(frozen=True)
-class Pair:
+class GradientPair:
     """Both gradients at all places of one kind [places, width]."""
 
     autograd: FloatArray
@@ -66,7 +66,7 @@ class Pair:
         return float(np.linalg.norm(self.autograd - self.closed) / np.linalg.norm(self.autograd))
 
 
-Pairs = Mapping[str, Mapping[str, Pair]]  # by precision and kind of place
+Pairs = Mapping[str, Mapping[str, GradientPair]]  # by precision and kind of place
 
 
 def run(context: Context, settings: GradientCheckSettings) -> Outcome:
@@ -95,7 +95,7 @@ def measure(
     module: SingleLayer,
     texts: Sequence[IntArray],
     closed_form: Callable[[SingleLayer, IntArray], FloatArray] = gradient,
-) -> dict[str, Pair]:
+) -> dict[str, GradientPair]:
     """Both gradients of all texts, by kind of place; kinds that never occur are left out."""
     both = [(autograd(module, ids), closed_form(module, ids), len(ids)) for ids in texts]
     pairs_by_precision = {}
@@ -105,7 +105,7 @@ def measure(
             for side in (0, 1)
         ]
         if len(sides[0]):
-            pairs_by_precision[kind] = Pair(*sides)
+            pairs_by_precision[kind] = GradientPair(*sides)
     return pairs_by_precision
 
 
@@ -147,7 +147,7 @@ def spread_out(values: FloatArray, points: int) -> IntArray:
     return np.unique(order[np.searchsorted(values[order], steps)])
 
 
-def _scatter(axes: Axes, pairs: Mapping[str, Pair], points: int) -> None:
+def _scatter(axes: Axes, pairs: Mapping[str, GradientPair], points: int) -> None:
     """Components of each kind, picked evenly over their range: most of them are near 0."""
     for kind, colour in COLOURS.items():
         if kind in pairs:

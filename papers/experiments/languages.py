@@ -79,7 +79,7 @@ def linear_language() -> Language:
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownSlalom:
     """How the SLALOM of the second language is drawn."""
 
     words: int = 10
@@ -88,7 +88,7 @@ class Known:
     seed: int = 0
 
 
-def known_slalom(settings: Known) -> SlalomModel:
+def known_slalom(settings: KnownSlalom) -> SlalomModel:
     """Strong words weigh more: importances of mean 0 and deviation 1, correlated as told."""
     values = np.linspace(-settings.strongest, settings.strongest, settings.words)
     sizes = _standard(np.abs(values))
@@ -98,7 +98,7 @@ def known_slalom(settings: Known) -> SlalomModel:
     return SlalomModel(values[:, None], share * sizes + np.sqrt(1 - share**2) * other)
 
 
-def slalom_language(settings: Known) -> Language:
+def slalom_language(settings: KnownSlalom) -> Language:
     """Log-odds that follow a known SLALOM."""
     model, groups = known_slalom(settings), np.arange(settings.words)
     words = tuple(f"word{number}" for number in range(settings.words))

@@ -10,7 +10,7 @@ from papers.experiments.base import Context, Outcome
 from papers.experiments.charts import paired_bars
 from papers.experiments.equal_budgets import CHANCE, EFF, LIME, OURS, SHAP, MethodFigures, measure
 from papers.experiments.reviews import labelled
-from papers.experiments.tfidf import Network, Plan, kept
+from papers.experiments.tfidf import Network, NetworkPlan, kept
 from papers.tables import Table
 from piste import Example, from_function
 from piste.errors import FileError
@@ -36,13 +36,13 @@ class Table10Settings:
     most: int = 150
     budget: int = 1000  # sequences through the model for each explanation
     steps: int = 25  # points of a curve at most
-    plan: Plan = Plan()
+    plan: NetworkPlan = NetworkPlan()
 
 
 SETTINGS = {
     "tiny": Table10Settings(
         training=None, testing=None, explained=2, fewest=14, most=40, budget=150, steps=5,
-        plan=Plan(vocabulary=50, widths=(8, 4), epochs=5, rate=0.01, batch=8),
+        plan=NetworkPlan(vocabulary=50, widths=(8, 4), epochs=5, rate=0.01, batch=8),
     ),
     "small": Table10Settings(training=None, testing=5000, explained=20),
     "paper": Table10Settings(

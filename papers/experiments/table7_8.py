@@ -16,7 +16,7 @@ from scipy import sparse
 
 from papers.arrays import FloatArray
 from papers.experiments.base import Context, Outcome
-from papers.experiments.languages import Known, Language, known_slalom, slalom_language
+from papers.experiments.languages import KnownSlalom, Language, known_slalom, slalom_language
 from papers.experiments.synthetic import (
     COLOURS,
     SMALL_SLALOM,
@@ -48,14 +48,14 @@ class RecoverySettings:
 
     training: SyntheticTraining
     layers: tuple[int, ...]
-    known: Known = Known()
+    known: KnownSlalom = KnownSlalom()
     sequences: int = 5000  # that a SLALOM is fitted to
     held_out: int = 2000
     sgd: SgdSettings = field(default_factory=SgdSettings)
 
 
 SETTINGS = {
-    "tiny": RecoverySettings(TINY, (1,), Known(words=5), 200, 50, SgdSettings(epochs=1)),
+    "tiny": RecoverySettings(TINY, (1,), KnownSlalom(words=5), 200, 50, SgdSettings(epochs=1)),
     "small": RecoverySettings(SMALL_SLALOM, (1, 2)),
     "paper": RecoverySettings(PAPER_TRAINING, (1, 2, 6, 12)),
 }

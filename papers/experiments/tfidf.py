@@ -27,7 +27,7 @@ ROWS = 1024  # texts at once: they are dense inside the network
 
 
 @dataclass(frozen=True)
-class Plan:
+class NetworkPlan:
     """Sizes of the network and how it is trained."""
 
     vocabulary: int = 5000
@@ -105,7 +105,7 @@ def tokens(text: str) -> list[str]:
 def train(
     texts: Sequence[str],
     labels: Sequence[int],
-    plan: Plan,
+    plan: NetworkPlan,
     say: Callable[[str], None] = lambda _: None,
 ) -> Network:
     """Learn the words, then fit the network to labels 0 and 1 with AdamW."""
@@ -130,7 +130,7 @@ def kept(
     cache: Path,
     texts: Sequence[str],
     labels: Sequence[int],
-    plan: Plan,
+    plan: NetworkPlan,
     say: Callable[[str], None] = lambda _: None,
 ) -> Network:
     """The network for these texts and this plan: from the cache, else trained and put there."""

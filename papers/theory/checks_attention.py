@@ -14,7 +14,7 @@ from papers.tables import ATTENTION_PAPER, OURS, Finding
 from papers.theory import closed_forms, lime_by_subsets, subwords
 from papers.theory.deeper import TOY_SHAPE, Depth, trained_deeper
 from papers.theory.single_layer import PAPER, Shape, SingleLayer, negated, seeded
-from papers.theory.single_layer_classifier import SPECIAL, SingleLayerClassifier, Words
+from papers.theory.single_layer_classifier import SPECIAL, SingleLayerClassifier, WordTokenizer
 from papers.theory.toy import FIRST, VOCABULARY, WORDS, distinct_words
 from piste import Lime, explain
 
@@ -112,7 +112,7 @@ def sampling_converges() -> Finding:
     shape = Shape(width=32, key_width=16, value_width=16, heads=4, window=40)
     module, ids = _random(shape, 0), _text(30, 0)
     limit = closed_forms.lime_integral(closed_forms.read_text(module, ids))
-    classifier = SingleLayerClassifier(module, Words((*SPECIAL, *WORDS)))
+    classifier = SingleLayerClassifier(module, WordTokenizer((*SPECIAL, *WORDS)))
     text = " ".join(WORDS[number - FIRST] for number in ids[1:])
     order = np.argsort(ids[1:])  # the closed form's words come by number
     errors = []

@@ -30,13 +30,13 @@ ROWS = 256  # sequences at once: each is as long as the window
 
 
 @dataclass(frozen=True)
-class Words:
+class WordTokenizer:
     """A tokenizer of lower-cased words: two special tokens, then words by falling frequency."""
 
     known: tuple[str, ...]
 
     @classmethod
-    def learn(cls, texts: Iterable[str], most: int = 20_000) -> Words:
+    def learn(cls, texts: Iterable[str], most: int = 20_000) -> WordTokenizer:
         """The `most` frequent words of the texts; equally frequent ones in alphabetical order."""
         counts = Counter(word for text in texts for word, _ in _split(text))
         ranked = sorted(counts, key=lambda word: (-counts[word], word))
@@ -64,7 +64,7 @@ class SingleLayerClassifier:
     """`SingleLayer` behind piste's door. Padding to the window happens inside `logits`."""
 
     module: SingleLayer
-    words: Words
+    words: WordTokenizer
     name: str = "single-layer attention"
     labels: tuple[str, str] = ("negative", "positive")
     outputs: Literal["classes"] = "classes"
@@ -153,7 +153,7 @@ def load_single_layer(path: str | os.PathLike[str]) -> SingleLayerClassifier:
     try:
         with safetensors.safe_open(path, framework="pt") as stream:
             facts = {key: json.loads(value) for key, value in stream.metadata().items()}
-        words, (name, *labels) = Words(tuple(facts["words"])), facts["about"]
+        words, (name, *labels) = WordTokenizer(tuple(facts["words"])), facts["about"]
         state = load_file(path)
         module = SingleLayer(len(words), Shape(**facts["shape"])).to(state["last"].dtype)
         module.load_state_dict(state)
@@ -178,7 +178,7 @@ def train(
 ) -> SingleLayerClassifier:
     """A classifier trained on texts and their labels (0 or 1), with AdamW; the paper's defaults."""
     _check_training(texts, labels)
-    words = Words.learn(texts, most_words)
+    words = WordTokenizer.learn(texts, most_words)
     with seeded(seed):
         classifier = SingleLayerClassifier(SingleLayer(len(words), shape), words)
         truth = torch.tensor(labels, dtype=torch.get_default_dtype())

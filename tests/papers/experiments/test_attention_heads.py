@@ -11,7 +11,7 @@ from tests.papers.experiments.toy_imdb import save_figures
 from tests.papers.theory.small import random_layer, some_ids
 
 # [CLS], three words, four places of padding; one head for each of three ways to look.
-PLANTED = heads.Look(
+PLANTED = heads.HeadAttention(
     np.array(
         [
             [0.0, 1.0, 0, 0, 0, 0, 0, 0],
@@ -49,7 +49,7 @@ def test_the_sample_is_a_mean():
 
 
 def test_heads_that_share_their_word():
-    same = heads.Look(np.vstack([PLANTED.weights[0]] * 3), 4)
+    same = heads.HeadAttention(np.vstack([PLANTED.weights[0]] * 3), 4)
     assert heads._same_top(same) == 1
     assert heads._same_top(PLANTED) == pytest.approx(1 / 3)  # the first two look at "a"
 

@@ -6,12 +6,12 @@ from scipy import sparse
 
 from papers.experiments import fig9, run
 from papers.experiments.fig9 import ANA, FRUGAL, Point, closed_form, curve, findings, measure
-from papers.experiments.languages import Known, known_slalom, slalom_language
+from papers.experiments.languages import KnownSlalom, known_slalom, slalom_language
 from papers.experiments.synthetic import TINY, of_counts
 from papers.experiments.table7_8 import NEWTON, SGD, as_classifier
 from piste.surrogates.sgd import SgdSettings
 
-KNOWN = Known(words=6, seed=3)
+KNOWN = KnownSlalom(words=6, seed=3)
 TRUTH, LANGUAGE = known_slalom(KNOWN), slalom_language(KNOWN)
 SETTINGS = fig9.Fig9Settings(
     TINY, (1,), KNOWN, (2, 20), sequences=600, held_out=200, draws=3, sgd=SgdSettings(5e-2, 30)

@@ -19,7 +19,9 @@ def wrong_at_cls(module, ids):
 
 
 def test_differences_by_hand():
-    pair = check.Pair(np.array([[3.0, 4.0], [0.0, 2.0]]), np.array([[3.0, 4.5], [0.0, 2.0]]))
+    pair = check.GradientPair(
+        np.array([[3.0, 4.0], [0.0, 2.0]]), np.array([[3.0, 4.5], [0.0, 2.0]])
+    )
     assert pair.absolute == 0.5
     assert pair.relative == pytest.approx([0.1, 0.0])
     assert pair.whole == pytest.approx(0.5 / np.sqrt(29))

@@ -6,7 +6,7 @@ from scipy.special import expit
 
 from papers.experiments.languages import (
     LONGEST,
-    Known,
+    KnownSlalom,
     binomial_lengths,
     exactly,
     known_slalom,
@@ -69,7 +69,7 @@ def test_texts_and_counts():
 
 @pytest.mark.parametrize("correlation", [0.0, 0.8])
 def test_the_known_slalom_is_correlated_as_told(correlation):
-    model = known_slalom(Known(words=12, strongest=3.0, correlation=correlation, seed=4))
+    model = known_slalom(KnownSlalom(words=12, strongest=3.0, correlation=correlation, seed=4))
     sizes = np.abs(model.values[:, 0])
     assert np.corrcoef(sizes, model.importances)[0, 1] == pytest.approx(correlation)
     assert model.importances.sum() == pytest.approx(0)
@@ -78,7 +78,7 @@ def test_the_known_slalom_is_correlated_as_told(correlation):
 
 
 def test_the_slalom_language_is_the_softmax_mean():
-    model, language = known_slalom(Known()), slalom_language(Known())
+    model, language = known_slalom(KnownSlalom()), slalom_language(KnownSlalom())
     weights = np.exp(model.importances[[2, 5]])
     expected = (2 * weights[0] * model.values[2, 0] + weights[1] * model.values[5, 0]) / (
         2 * weights[0] + weights[1]
@@ -87,5 +87,5 @@ def test_the_slalom_language_is_the_softmax_mean():
 
 
 def test_another_seed_is_another_slalom():
-    one, other = (known_slalom(Known(seed=seed)).importances for seed in (0, 1))
+    one, other = (known_slalom(KnownSlalom(seed=seed)).importances for seed in (0, 1))
     assert np.abs(one - other).max() > 0.1

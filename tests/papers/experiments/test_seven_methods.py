@@ -1,11 +1,15 @@
 """Agreement of the seven: planted scores, a mirrored model, and the whole run on toy reviews."""
 
+import re
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
+from papers.experiments import seven_figures
 from papers.experiments import seven_methods as methods
+from papers.experiments.single_layer_imdb import Sentence
 from papers.theory.closed_forms import EXPLANATIONS, SIGNED, seven_explanations
 from tests.papers.experiments.toy_imdb import save_figures
 from tests.papers.theory.small import random_layer, some_ids
@@ -80,3 +84,17 @@ def test_the_whole_run(toy, tmp_path):
     assert signs.rows[0][2] == "0%"
     assert [row[1] for row in by_method.rows[:2]] == ["0%", "0%"]
     assert save_figures(outcome, tmp_path) == ["correlations", "highlights"]
+
+
+def test_highlighted_words_stay_inside_the_page_and_apart():
+    text = "A long sentence, whose words do not all fit on one line of the page. " * 4
+    tokens = tuple(re.findall(r"\w+|[,.]", text))
+    sentence = Sentence("x", text, tokens, np.arange(len(tokens) + 1))
+    words = seven_figures._words(np.linspace(-1, 2, len(tokens)), sentence)
+    assert [word.text for word in words] == list(tokens)
+    assert words[-1].line > 1
+    assert max(word.left + word.width for word in words) <= seven_figures.WIDTH
+    for one, other in pairwise(words):
+        same_line = one.line == other.line
+        assert other.left >= one.left + one.width - 1e-9 if same_line else other.line > one.line
+    assert words[-1].strength == 1

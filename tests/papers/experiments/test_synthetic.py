@@ -6,7 +6,7 @@ import torch
 
 from papers.experiments import synthetic
 from papers.experiments.languages import (
-    Known,
+    KnownSlalom,
     linear_language,
 )
 from papers.experiments.synthetic import (
@@ -99,7 +99,12 @@ def test_of_counts_counts():
 
 
 def test_settings_become_one_flat_list():
-    assert flat(Known(words=4)) == {"words": 4, "strongest": 3.0, "correlation": 0.8, "seed": 0}
+    assert flat(KnownSlalom(words=4)) == {
+        "words": 4,
+        "strongest": 3.0,
+        "correlation": 0.8,
+        "seed": 0,
+    }
     from papers.experiments.fig3 import SETTINGS
 
     small = SETTINGS["small"]

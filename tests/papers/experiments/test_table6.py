@@ -8,7 +8,7 @@ import pytest
 from papers.experiments import run, table6
 from papers.experiments.languages import (
     LONGEST,
-    Known,
+    KnownSlalom,
     binomial_lengths,
     known_slalom,
     linear_language,
@@ -33,7 +33,7 @@ def test_a_linear_classifier_is_followed_by_the_linear_surrogate():
 
 
 def test_a_slalom_is_followed_by_slalom():
-    known = Known()
+    known = KnownSlalom()
     language = slalom_language(known)
     classifier = as_classifier(language, known_slalom(known))
     errors = measure(classifier, language, up_to(LONGEST), SETTINGS, 0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from papers.experiments import run, table7_8
-from papers.experiments.languages import Known, known_slalom, slalom_language
+from papers.experiments.languages import KnownSlalom, known_slalom, slalom_language
 from papers.experiments.synthetic import TINY
 from papers.experiments.table7_8 import (
     FRAMED,
@@ -23,7 +23,7 @@ from piste.surrogates.sgd import SgdSettings
 from piste.surrogates.slalom import SlalomModel
 from tests.papers.experiments.made_up import context_in
 
-KNOWN = Known(words=6, seed=3)
+KNOWN = KnownSlalom(words=6, seed=3)
 TRUTH, LANGUAGE = known_slalom(KNOWN), slalom_language(KNOWN)
 FAST = SgdSettings(rate=5e-2, epochs=30)
 SETTINGS = table7_8.RecoverySettings(TINY, (1,), KNOWN, sequences=800, held_out=200, sgd=FAST)

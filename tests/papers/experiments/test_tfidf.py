@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from papers.experiments import tfidf
-from papers.experiments.tfidf import Plan, TfIdf
+from papers.experiments.tfidf import NetworkPlan, TfIdf
 
 GOOD, BAD = "a good film", "a bad film"
-TINY = Plan(vocabulary=20, widths=(8, 4), epochs=60, rate=0.01, batch=4)
+TINY = NetworkPlan(vocabulary=20, widths=(8, 4), epochs=60, rate=0.01, batch=4)
 
 
 def test_words_keep_their_inner_marks_and_lose_their_case():

@@ -6,7 +6,7 @@ import torch
 
 import piste
 from papers.theory.single_layer import CLS, UNK, Shape
-from papers.theory.single_layer_classifier import Words, load_single_layer, padded, train
+from papers.theory.single_layer_classifier import WordTokenizer, load_single_layer, padded, train
 from papers.theory.toy import WEIGHTS, toy_reviews
 from piste.models.query import Query
 from piste.ragged import Ragged
@@ -107,7 +107,7 @@ def test_a_file_that_is_no_model(tmp_path):
 
 
 def test_words_are_ranked_by_frequency():
-    words = Words.learn(["b a a", "C c c"], most=2)
+    words = WordTokenizer.learn(["b a a", "C c c"], most=2)
     assert words.known == ("[UNK]", "[CLS]", "c", "a")
     assert words.encode("A b, C") == ([3, 0, 0, 2], [(0, 1), (2, 3), (3, 4), (5, 6)])
     assert len(words) == 4
