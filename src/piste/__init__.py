@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from piste.runs.lexicon import build_lexicon as build_lexicon
     from piste.runs.run import run as run
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # A library is silent until its user asks: logging.getLogger("piste").setLevel("INFO").
 logging.getLogger("piste").addHandler(logging.NullHandler())

@@ -8,34 +8,11 @@ import numpy as np
 import pytest
 
 import piste
-from piste.errors import FileError, OutputError, SettingError
-from piste.models import remote
-from piste.models.remote import label_scores, top_tokens
-from tests.endpoint import Handler, Server
-
-LABELS = ("positive", "negative")
-PROMPT = "Is this review positive or negative?\n{text}\nAnswer:"
-
-
-@pytest.fixture
-def server(monkeypatch):
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.setattr(remote, "_pause", lambda attempt: 0.01)
-    running = Server()
-    thread = threading.Thread(target=running.serve_forever, daemon=True)
-    thread.start()
-    yield running
-    running.shutdown()
-    running.server_close()
-
-
-@pytest.fixture
-def connect(server, tmp_path):
-    def connected(**options):
-        settings = {"cache": tmp_path / "answers.sqlite"} | options
-        return piste.from_endpoint(server.url, LABELS, PROMPT, **settings)
-
-    return connected
+from piste.errors import OutputError, SettingError
+from piste.models.label_tokens import label_scores, top_tokens
+from piste.models.transport import TransientError
+from tests.endpoint import Handler
+from tests.models.conftest import LABELS, PROMPT
 
 
 @pytest.mark.parametrize("api", ["chat", "completions"])
@@ -62,21 +39,6 @@ def test_nothing_is_paid_twice_even_by_another_process(connect, server):
     again = piste.explain("A superb film.", connect(), "occlusion")
     assert len(server.seen) == asked
     assert np.array_equal(first.scores["removal"], again.scores["removal"])
-    other = piste.from_endpoint(server.url, LABELS, "Other: {text}\n{text}", cache=None)
-    assert other.function.cache is not None
-
-
-@pytest.mark.parametrize("fault", ["429", "500", "503", "cut", "malformed", "empty"])
-def test_faults_that_pass_are_waited_out(connect, server, fault):
-    server.faults = [fault] * 3
-    found = piste.explain("A superb film.", connect(), "occlusion", target="positive")
-    assert found.scores["removal"].max() == pytest.approx(2.0, abs=1e-6)
-
-
-def test_a_slow_answer_is_asked_again(connect, server):
-    server.faults = ["slow"]
-    classifier = connect(timeout=0.3)
-    assert piste.explain("superb", classifier, "occlusion").target.label == "positive"
 
 
 def test_an_endpoint_that_stays_down_is_an_error_and_keeps_what_it_said(connect, server):
@@ -133,7 +95,7 @@ def test_missing_labels_are_said(connect, server, monkeypatch):
 
 @pytest.mark.parametrize("answer", [None, [], {"choices": [{}]}, {"choices": [{"logprobs": None}]}])
 def test_answers_of_another_form_may_pass(answer):
-    with pytest.raises(remote._Passing):
+    with pytest.raises(TransientError):
         top_tokens(answer, "chat")
 
 
@@ -145,12 +107,6 @@ def test_settings_that_cannot_work(change):
     settings = {"url": "http://127.0.0.1:1/v1", "labels": LABELS, "prompt": PROMPT} | change
     with pytest.raises(SettingError):
         piste.from_endpoint(**settings)
-
-
-def test_a_cache_that_cannot_be(server, tmp_path):
-    (tmp_path / "file").write_text("x")
-    with pytest.raises(FileError, match="Choose another file"):
-        piste.from_endpoint(server.url, LABELS, PROMPT, cache=tmp_path / "file" / "answers")
 
 
 def test_the_command_line_asks_an_endpoint(server, tmp_path, monkeypatch):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -13,7 +12,7 @@ from typing import Any
 
 import piste
 from piste.models import loading
-from tests.endpoint import Server
+from tests.endpoint import running
 
 LLM = "http://127.0.0.1:8080"  # where the pages have a language model's server
 OWN = "objects you already have"  # a page that says so may use `model` and `tokenizer`
@@ -77,14 +76,8 @@ def own_objects() -> dict[str, Any]:
 @contextmanager
 def endpoint() -> Iterator[dict[str, str]]:
     """A language model's server, and the address that stands for the page's."""
-    server = Server()
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    try:
+    with running() as server:
         yield {LLM: server.url.removesuffix("/v1")}
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 def loads_once(load: Callable[..., Any] = loading.load) -> Callable[..., Any]:

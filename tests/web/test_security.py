@@ -7,7 +7,7 @@ from starlette.exceptions import HTTPException
 
 from piste.errors import SettingError
 from piste.web import security
-from piste.web.settings import Settings, is_loopback
+from piste.web.settings import CONNECTIONS, Settings, is_loopback
 from tests.web.servers import TEXT, client
 
 TOKEN = "a-token-of-some-length"
@@ -110,10 +110,35 @@ def test_a_body_that_dribbles_in_is_given_up(monkeypatch):
         await asyncio.sleep(60)
         return {}
 
-    monkeypatch.setattr(security, "SLOWEST", 0.05)
-    with pytest.raises(HTTPException) as refused:
-        asyncio.run(security._limited(never)())
-    assert refused.value.status_code == 408
+    async def drip() -> dict[str, object]:
+        await asyncio.sleep(0.02)
+        return {"body": b"x", "more_body": True}
+
+    async def read(receive: security.Receive) -> None:
+        receiver = security._limited(receive)
+        for _ in range(1000):
+            await receiver()
+
+    monkeypatch.setattr(security, "BODY_SECONDS", 0.1)
+    for receive in (never, drip):
+        with pytest.raises(HTTPException) as refused:
+            asyncio.run(read(receive))
+        assert refused.value.status_code == 408
+
+
+def test_the_token_comes_before_the_limit(guarded):
+    """A server full of requests still tells those without the token that they have none."""
+    guarded.served.guarded.active = CONNECTIONS
+    try:
+        right = {"authorization": f"Bearer {TOKEN}"}
+        assert guarded.get("/api/models").status_code == 401
+        told = guarded.get("/api/models", headers=right)
+    finally:
+        guarded.served.guarded.active = 0
+    assert told.status_code == 503
+    assert told.headers["retry-after"]
+    assert guarded.get("/api/models", headers=right).status_code == 200
+    assert guarded.served.guarded.active == 0
 
 
 def test_this_machine_needs_no_token_and_others_do():

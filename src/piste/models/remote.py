@@ -8,36 +8,38 @@ bound, and the explanation says how often that happened.
 
 from __future__ import annotations
 
-import http.client
 import json
 import logging
-import math
 import os
 import random
 import threading
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 import numpy as np
 
-from piste.errors import OutputError, SettingError, percent
+from piste.errors import OutputError, SettingError, percent, whole_number
 from piste.explanation import FloatArray
 from piste.files import cache_directory
-from piste.models.answers import AnswerCache
+from piste.models.answers import AnswerCache, Answers, MemoryAnswers
 from piste.models.callable import FunctionClassifier
+from piste.models.label_tokens import are_log_probabilities, bare, label_scores, parsed, top_tokens
+from piste.models.redaction import Secrets, authorization, read_key, shown
+from piste.models.transport import Post, Reply, TransientError, post
 
 log = logging.getLogger(__name__)
 
 APIS = ("chat", "completions")
 TOP = 20  # log-probabilities asked for: what the API allows
 AGAIN = {408, 409, 425, 429, 500, 502, 503, 504}  # statuses that may pass
+LONGEST_PAUSE = 60.0  # seconds; a server that asks for more is not waited for
+MOST_SECONDS = 1e6  # more overflows in a socket
+QUOTED = 300  # characters of a refusal
 TEXT = "{text}"  # where the text stands in a prompt
 
 
@@ -45,45 +47,61 @@ TEXT = "{text}"  # where the text stands in a prompt
 class Endpoint:
     """Where to ask, for what, and with how much patience."""
 
-    url: str  # of the API: https://host/v1
+    url: str = field(repr=False)  # of the API: https://host/v1; it may hold a password
     labels: tuple[str, ...]
     prompt: str  # with {text} in it
     model: str | None = None
     api: str = "chat"
     key_from: str = "OPENAI_API_KEY"  # the environment variable that holds the key, if any
-    timeout: float = 60.0  # seconds for one answer
+    timeout: float = 60.0  # seconds for one complete answer
     retries: int = 5
     concurrency: int = 8
     rate: float | None = None  # questions a second, at most
 
     def __post_init__(self) -> None:
-        if not _is_address(self.url):
-            raise SettingError("The endpoint's URL is no address.", "Give http(s)://host/v1.")
-        numbers = (self.timeout, self.concurrency, 1 if self.rate is None else self.rate)
-        if min(numbers) <= 0 or self.retries < 0:
-            raise SettingError("A number is out of range.", "Give times, rate and threads above 0.")
+        _check_address(self.url)
+        for name in ("timeout", "rate"):
+            _check_positive(name, getattr(self, name))
+        whole_number("retries", self.retries, 0)
+        whole_number("concurrency", self.concurrency, 1)
         if self.api not in APIS:
             raise SettingError(f"There is no API {self.api!r}.", f"Give one of {', '.join(APIS)}.")
         if TEXT not in self.prompt:
             raise SettingError(f"The prompt has no {TEXT}.", "Put it where the text belongs.")
-        if len(self.labels) < 2 or len(set(map(_bare, self.labels))) < len(self.labels):
+        if len(self.labels) < 2 or len(set(map(bare, self.labels))) < len(self.labels):
             raise SettingError("The labels are too few or alike.", "Give two different words.")
+        read_key(self.key_from)  # a key that cannot be one is told before the first question
 
     def request(self, text: str) -> dict[str, Any]:
         """The question about one text, as the API wants it."""
         prompt = self.prompt.replace(TEXT, text)
-        asked: dict[str, Any] = {"max_tokens": 1, "temperature": 0}
+        request: dict[str, Any] = {"max_tokens": 1, "temperature": 0}
         if self.model is not None:
-            asked["model"] = self.model
+            request["model"] = self.model
         if self.api == "chat":
             messages = [{"role": "user", "content": prompt}]
-            return asked | {"messages": messages, "logprobs": True, "top_logprobs": TOP}
-        return asked | {"prompt": prompt, "logprobs": TOP}
+            return request | {"messages": messages, "logprobs": True, "top_logprobs": TOP}
+        return request | {"prompt": prompt, "logprobs": TOP}
 
     @property
     def address(self) -> str:
+        """Where questions go, without user and password: these travel in a header."""
+        parts = urlsplit(self.url)
         path = "chat/completions" if self.api == "chat" else "completions"
-        return f"{self.url.rstrip('/')}/{path}"
+        place = parts.netloc.rpartition("@")[2]
+        return urlunsplit(
+            (parts.scheme, place, f"{parts.path.rstrip('/')}/{path}", parts.query, "")
+        )
+
+    def post(self, request: Mapping[str, Any]) -> Post:
+        """The question with its credentials, which are read anew each time."""
+        key = read_key(self.key_from)
+        headers = {"Content-Type": "application/json", "User-Agent": "piste"}
+        credentials = authorization(self.url, key)
+        if credentials is not None:
+            headers["Authorization"] = credentials
+        body = json.dumps(request).encode()
+        return Post(self.address, body, headers, Secrets.of(self.url, key))
 
 
 def from_endpoint(
@@ -102,28 +120,49 @@ def from_endpoint(
 ) -> FunctionClassifier:
     """A classifier from an endpoint that speaks the OpenAI API with log-probabilities.
 
+    url: where the API is, such as https://host/v1. A user and password in it are sent as basic
+    authentication, instead of the key. Redirects to another origin are refused.
     prompt: the question, with {text} where the text stands; the answer should begin with one of
     the labels.
+    model: the name that the server knows the model by. Answers are kept on disk only for a model
+    that is named: a server may serve another one tomorrow.
     key_from: the environment variable that holds the key; it is never shown or kept.
+    timeout: seconds for one complete answer, from the connection to the last byte.
+    retries: how often a question is asked again after a failure that may pass. Each try has its
+    own timeout, and pauses of 0.5, 1, 2 ... 30 s come between them, or what the server's
+    Retry-After asks for, up to 60 s.
     cache: a file that keeps the answers, so that nothing is paid twice; by default in the user's
-    cache directory.
+    cache directory. It needs a model's name.
     """
     if isinstance(labels, str):
         raise SettingError("labels is one string.", f"Pass a list, such as [{labels!r}, ...].")
     endpoint = Endpoint(
         url, tuple(labels), prompt, model, api, key_from, timeout, retries, concurrency, rate
     )
-    kept = AnswerCache(Path(cache) if cache is not None else cache_directory() / "answers.sqlite")
-    ask = RemoteLabels(endpoint, kept)
-    name = model or _shown(url)
+    ask = RemoteLabels(endpoint, _answers(model, cache))
     return FunctionClassifier(
         ask,
         tuple(labels),
         "logits",
-        name,
+        model or shown(url),
         backend=f"{api} endpoint",
         remarks=ask.notes,
-        asks_twice=False,  # the second answer would come from the cache
+        asks_twice=False,  # the second answer would be the first one, kept
+    )
+
+
+def _answers(model: str | None, cache: str | os.PathLike[str] | None) -> Answers:
+    """Where answers are kept: on disk for a model with a name, else while the classifier lives."""
+    if model is not None:
+        return AnswerCache(
+            Path(cache) if cache is not None else cache_directory() / "answers.sqlite"
+        )
+    if cache is None:
+        return MemoryAnswers()
+    raise SettingError(
+        f"Answers cannot be kept in {os.fspath(cache)!r} for a model without a name: the server may"
+        " serve another model the next time.",
+        "Name it (model=...), or leave cache out: answers are then kept in memory.",
     )
 
 
@@ -132,109 +171,111 @@ class RemoteLabels:
     """A function of texts that asks an endpoint: log-probabilities [texts, labels]."""
 
     endpoint: Endpoint
-    cache: AnswerCache | None = None
+    cache: Answers = field(default_factory=MemoryAnswers, repr=False)
     asked: int = 0  # questions that went over the wire
-    bounded: int = 0  # labels that were not among the answers
-    told: int = 0  # labels in all
+    bounded: int = 0  # answers without one of the labels
+    scored: int = 0  # answers in all, also those from the cache
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _next: float = 0.0  # when the rate allows the next question
 
     def __call__(self, texts: list[str]) -> FloatArray:
+        stopped = threading.Event()  # one question has failed, or the user has had enough
         with ThreadPoolExecutor(max_workers=self.endpoint.concurrency) as pool:
-            found = list(pool.map(self._scores, texts))
-        return np.array(found)
+            futures = [pool.submit(self._scores, text, stopped) for text in texts]
+            try:
+                done, _ = wait(futures, return_when=FIRST_EXCEPTION)
+            finally:
+                stopped.set()
+                for future in futures:
+                    future.cancel()
+            for future in done:
+                future.result()  # raises what has failed
+        return np.array([future.result() for future in futures])
 
     def notes(self) -> tuple[str, ...]:
         """What a reader of an explanation must know of the answers."""
-        if not self.bounded:
-            return ()
-        share = self.bounded / max(1, self.told)
-        return (
-            f"In {percent(share)} of the answers a label was not among the {TOP} likeliest tokens;"
-            " its probability there is an upper bound.",
-        )
+        notes = []
+        if self.bounded:
+            share = self.bounded / self.scored
+            notes.append(
+                f"In {percent(share)} of this endpoint's answers so far a label was not among the"
+                f" {TOP} likeliest tokens; its probability there is an upper bound."
+            )
+        if self.cache.problem:
+            notes.append(f"Some answers could not be cached: {self.cache.problem}.")
+        return tuple(notes)
 
-    def _scores(self, text: str) -> list[float]:
+    def _scores(self, text: str, stopped: threading.Event) -> list[float]:
         request = self.endpoint.request(text)
         question = [self.endpoint.address, request]
-        tokens = self.cache.get(question) if self.cache is not None else None
-        if tokens is None:
-            tokens = self._answered(request)
-            if self.cache is not None:
-                self.cache.put(question, tokens)
+        tokens = self.cache.get(question)
+        if not are_log_probabilities(tokens):  # never asked, or the file was tampered with
+            tokens = self._answered(request, stopped)
+            self.cache.put(question, tokens)
         scores, missing = label_scores(tokens, self.endpoint.labels)
         with self._lock:
-            self.bounded += missing
-            self.told += len(scores)
+            self.bounded += missing > 0
+            self.scored += 1
         return scores
 
-    def _answered(self, request: Mapping[str, Any]) -> dict[str, float]:
+    def _answered(self, request: Mapping[str, Any], stopped: threading.Event) -> dict[str, float]:
         """The tokens and their log-probabilities, asked again with growing pauses."""
-        problem = ""
-        for attempt in range(self.endpoint.retries + 1):
-            self._wait_for_the_rate()
+        problem, tries = "", 0
+        while tries <= self.endpoint.retries:
+            self._wait_for_the_rate(stopped)
+            tries += 1
             try:
-                return top_tokens(self._post(request), self.endpoint.api)
-            except _Passing as error:
+                return top_tokens(parsed(self._sent(request).body), self.endpoint.api)
+            except TransientError as error:
                 problem = str(error)
-                if attempt < self.endpoint.retries:
-                    pause = error.pause or _pause(attempt)
-                    log.info("The endpoint did not answer (%s); again in %.1f s.", problem, pause)
-                    time.sleep(pause)
+                pause = _pause(tries - 1) if error.pause is None else error.pause
+            if pause > LONGEST_PAUSE:
+                problem += f", and asks to wait {pause:g} s"
+                break
+            if tries <= self.endpoint.retries:
+                log.info("The endpoint did not answer (%s); again in %.1f s.", problem, pause)
+                if stopped.wait(pause):
+                    break
         raise OutputError(
-            f"The endpoint {_shown(self.endpoint.url)} did not answer: {problem}"
-            f" ({self.endpoint.retries + 1} tries).",
-            "Check that it is up; what was answered is kept where there is a cache.",
+            f"The endpoint {shown(self.endpoint.url)} did not answer: {problem} ({tries} tries).",
+            "Check that it is up; answers of a model with a name are kept, and not asked again.",
         )
 
-    def _wait_for_the_rate(self) -> None:
+    def _wait_for_the_rate(self, stopped: threading.Event) -> None:
         if self.endpoint.rate is None:
             return
         with self._lock:
             now = time.monotonic()
             mine = max(now, self._next)
             self._next = mine + 1 / self.endpoint.rate
-        time.sleep(max(0.0, mine - now))
+        stopped.wait(max(0.0, mine - now))
 
-    def _post(self, request: Mapping[str, Any]) -> Any:
-        headers = {"Content-Type": "application/json", "User-Agent": "piste"}
-        key = os.environ.get(self.endpoint.key_from)
-        if key:
-            headers["Authorization"] = f"Bearer {key}"
-        data = json.dumps(request).encode()
-        asked = urllib.request.Request(self.endpoint.address, data, headers)
+    def _sent(self, request: Mapping[str, Any]) -> Reply:
+        """The endpoint's answer with a status of success."""
+        question = self.endpoint.post(request)
         with self._lock:
             self.asked += 1
-        try:
-            with urllib.request.urlopen(asked, timeout=self.endpoint.timeout) as answer:
-                return json.loads(answer.read())
-        except urllib.error.HTTPError as error:
-            with error:  # it holds the connection
-                raise _refused(error, self.endpoint) from error
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            raise _Passing(f"{type(error).__name__}: {str(error)[:200]}") from error
+        reply = post(question, self.endpoint.timeout)
+        if 200 <= reply.status < 300:
+            return reply
+        raise _refused(reply, self.endpoint, question.secrets)
 
 
-class _Passing(Exception):
-    """A failure that may be over at the next try."""
-
-    def __init__(self, message: str, pause: float | None = None) -> None:
-        super().__init__(message)
-        self.pause = pause
-
-
-def _refused(error: urllib.error.HTTPError, endpoint: Endpoint) -> Exception:
+def _refused(reply: Reply, endpoint: Endpoint, secrets: Secrets) -> Exception:
     """Whether to try again, or what is wrong."""
-    if error.code in AGAIN:
-        return _Passing(f"status {error.code}", _retry_after(error.headers.get("Retry-After")))
-    said = error.read(300).decode("utf-8", "replace").replace("\n", " ")
-    remedy = f"Set {endpoint.key_from}." if error.code in (401, 403) else "Check URL and model."
-    return OutputError(f"{_shown(endpoint.url)} refuses: status {error.code}, {said}.", remedy)
+    if reply.status in AGAIN:
+        pause = _retry_after(reply.headers.get("Retry-After"))
+        return TransientError(f"status {reply.status}", pause)
+    body = reply.body.decode("utf-8", "replace").replace("\n", " ")
+    said = secrets.redact(body, QUOTED)
+    remedy = f"Set {endpoint.key_from}." if reply.status in (401, 403) else "Check URL and model."
+    return OutputError(f"{shown(endpoint.url)} refuses: status {reply.status}, {said}.", remedy)
 
 
 def _retry_after(given: str | None) -> float | None:
+    """Seconds, where the server says them; a date is passed over."""
     try:
-        return min(60.0, max(0.0, float(given))) if given is not None else None
+        return max(0.0, float(given)) if given is not None else None
     except ValueError:
         return None
 
@@ -244,54 +285,22 @@ def _pause(attempt: int) -> float:
     return float(min(30.0, 0.5 * 2**attempt) * random.uniform(0.5, 1.0))
 
 
-def _is_address(url: str) -> bool:
+def _check_positive(name: str, value: float | None) -> None:
+    if value is not None and not 0 < value <= MOST_SECONDS:
+        raise SettingError(f"{name} is {value}.", f"Give a number above 0, up to {MOST_SECONDS:g}.")
+
+
+def _check_address(url: str) -> None:
+    """Refuse an invalid URL, without showing it: it may hold a password."""
     try:
         parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:  # a port that is no number
-        return False
-
-
-def _shown(url: str) -> str:
-    """The address without a user or a key that somebody wrote into it."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
-
-
-def top_tokens(answer: Any, api: str) -> dict[str, float]:
-    """The likeliest first tokens and their log-probabilities. Malformed answers may pass."""
-    try:
-        told = answer["choices"][0]["logprobs"]
-        if api == "chat":
-            entries = told["content"][0]["top_logprobs"]
-            pairs = [(entry["token"], entry["logprob"]) for entry in entries]
-        else:
-            pairs = list(told["top_logprobs"][0].items())
-        found = {str(token): float(value) for token, value in pairs}
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-        raise _Passing(f"an answer without log-probabilities ({type(error).__name__})") from error
-    if not found or not all(math.isfinite(value) for value in found.values()):
-        raise _Passing("an answer whose log-probabilities are not numbers")
-    return found
-
-
-def label_scores(tokens: Mapping[str, float], labels: Sequence[str]) -> tuple[list[float], int]:
-    """The log-probability of each label, and how many of them are bounds only.
-
-    A token counts for the one label that it begins; one that begins several counts for none.
-    """
-    bare = [_bare(label) for label in labels]
-    shares: list[list[float]] = [[] for _ in labels]
-    for token, value in tokens.items():
-        start = _bare(token)
-        fits = [index for index, label in enumerate(bare) if start and label.startswith(start)]
-        if len(fits) == 1:
-            shares[fits[0]].append(value)
-    left = math.log(max(1e-9, 1 - sum(math.exp(value) for value in tokens.values())))
-    bound = min(left, min(tokens.values()))
-    scores = [float(np.logaddexp.reduce(found)) if found else bound for found in shares]
-    return scores, sum(not found for found in shares)
-
-
-def _bare(word: str) -> str:
-    return word.strip(" \t\n\"'.:Ġ▁").casefold()
+        is_address = False
+    # An @ in the path is most likely the end of a password with a slash in it.
+    if not is_address or not all("!" <= c <= "~" for c in url) or "@" in parts.path:
+        raise SettingError(
+            "The endpoint's address is not a valid URL (it is not shown: it may hold a password).",
+            "Give http(s)://host/v1, with special characters percent-encoded: / and @ in a password"
+            " are %2F and %40.",
+        )

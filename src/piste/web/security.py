@@ -12,7 +12,13 @@ from urllib.parse import parse_qs, urlsplit
 
 from starlette.exceptions import HTTPException
 
-from piste.web.settings import MOST_CHARACTERS, Settings, as_address
+from piste.web.settings import (
+    BODY_SECONDS,
+    CONNECTIONS,
+    MOST_CHARACTERS,
+    Settings,
+    as_address,
+)
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -21,7 +27,6 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 MOST_BYTES = 12 * MOST_CHARACTERS + 65_536  # JSON may write a character as two \uXXXX
-SLOWEST = 30.0  # seconds that a part of a body may take to arrive
 # The page itself holds nothing: its script asks the API, with the token.
 OPEN = ("/", "/favicon.ico")
 OPEN_BELOW = "/static/"
@@ -46,6 +51,7 @@ class Guard:
 
     def __init__(self, app: App, settings: Settings) -> None:
         self.app, self.settings = app, settings
+        self.active = 0  # requests that were let in and are not answered yet
         self.names = {"localhost", settings.host.lower(), socket.gethostname().lower()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -57,7 +63,11 @@ class Guard:
         if refusal is not None:
             await _refuse(sender, *refusal)
             return
-        await self.app(scope, _limited(receive), sender)
+        self.active += 1
+        try:
+            await self.app(scope, _limited(receive), sender)
+        finally:
+            self.active -= 1
 
     def refusal(self, scope: Scope) -> tuple[int, str, str] | None:
         """Status, cause and remedy where the request is turned away."""
@@ -77,6 +87,13 @@ class Guard:
         if not self.admits(scope, headers.get("authorization", "")):
             remedy = "Open the address that the server printed, or send it: Authorization: Bearer."
             return 401, "The token is missing or wrong.", remedy
+        # Last: those without the token take no place of those who have it.
+        if self.active >= CONNECTIONS:
+            return (
+                503,
+                f"The server is busy: {self.active} requests are open.",
+                "Try again shortly.",
+            )
         return None
 
     def knows(self, header: str) -> bool:
@@ -116,10 +133,12 @@ def _with_headers(send: Send) -> Send:
 def _limited(receive: Receive) -> Receive:
     """The body, as long as it is neither huge nor slow: its length need not be announced."""
     seen, complete = 0, False
+    end = asyncio.get_running_loop().time() + BODY_SECONDS
 
     async def receiver() -> Message:
         nonlocal seen, complete
-        message = await _timely(receive, None if complete else SLOWEST)
+        left = end - asyncio.get_running_loop().time()
+        message = await _timely(receive, None if complete else left)
         seen += len(message.get("body", b""))
         complete = not message.get("more_body", False)
         if seen > MOST_BYTES:
@@ -141,5 +160,7 @@ async def _refuse(send: Send, status: int, cause: str, remedy: str) -> None:
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
     if status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
+    if status == 503:
+        headers.append((b"retry-after", b"2"))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

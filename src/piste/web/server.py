@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from piste.errors import SettingError
 from piste.models.protocol import Classifier
-from piste.web.settings import Settings, as_address
+from piste.web.settings import CONNECTIONS, Settings, as_address
 
 if TYPE_CHECKING:
     import uvicorn
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from piste.web.app import Server
 
 GRACE = 5  # seconds for answers that are on their way when the server stops
-CONNECTIONS = 256  # at once; more are refused
 
 
 def serve(
@@ -94,6 +93,8 @@ def address(settings: Settings) -> str:
 def _uvicorn(server: Server) -> uvicorn.Server:
     import uvicorn
 
+    from piste.web.connections import TimelyProtocol
+
     class Stopping(uvicorn.Server):
         """Ends running explanations first: uvicorn waits for open answers."""
 
@@ -106,7 +107,7 @@ def _uvicorn(server: Server) -> uvicorn.Server:
         log_level="critical",  # nothing of what people ask is written down
         access_log=False,
         server_header=False,
-        limit_concurrency=CONNECTIONS,
+        http=TimelyProtocol,  # and no `limit_concurrency`: it counts connections that say nothing
         timeout_graceful_shutdown=GRACE,
         lifespan="off",
         ws="none",

@@ -10,6 +10,8 @@ from piste.errors import SettingError, whole_number
 
 LOCAL = "127.0.0.1"
 LEAST_TOKEN = 16  # characters, where others can reach the server
+CONNECTIONS = 256  # that wait for a request; and as many requests at once
+BODY_SECONDS = 30.0  # in which the whole body of a request must arrive
 MOST_CHARACTERS = 200_000  # whatever --max-chars says: the schema's limit
 
 
