@@ -9,7 +9,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "piste"
 
 # Left to right. Rooms of one set do not import each other.
 ORDER = [
-    {"errors"},
+    {"errors", "lazy"},
     {"files", "formula", "ragged", "data"},
     {"explanation"},
     {"lexicon", "reading", "exports", "merging"},
@@ -19,10 +19,9 @@ ORDER = [
     {"task"},
     {"windows"},
     {"explain"},
-    {"compare", "theory"},
+    {"compare"},
     {"runs"},
     {"render"},
-    {"experiments"},
     {"web", "cli"},
     {"__init__", "__main__"},
 ]
@@ -44,8 +43,6 @@ TORCH = {
     "models/runtime.py",
     "models/redrawn.py",
     "surrogates/sgd.py",
-    "theory",
-    "experiments",
 }
 HEAVY = {"torch", "transformers", "openvino", "safetensors"}
 FILES = sorted(SOURCE.rglob("*.py"))
@@ -117,8 +114,7 @@ def model_calls(path: Path) -> list[str]:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_nobody_but_the_query_calls_a_model(path):
-    # The theory's own toy models are called where they are defined.
-    if path.relative_to(SOURCE).parts[0] not in {"models", "theory"}:
+    if path.relative_to(SOURCE).parts[0] != "models":
         assert set(model_calls(path)) <= {"query", "self.query"}
 
 

@@ -103,7 +103,8 @@ def test_the_source_archive_builds_the_same_wheel(
 @pytest.mark.parametrize(
     "name",
     ["Makefile", "constraints.txt", ".ci/run", ".github/workflows/ci.yml", "CITATION.cff",
-     "scripts/ensure_browser.sh", "benchmarks/RESULTS.md", "docs/index.md", "tests/conftest.py"],
+     "scripts/ensure_browser.sh", "benchmarks/RESULTS.md", "docs/index.md", "tests/conftest.py",
+     "papers/__main__.py"],
 )  # fmt: skip
 def test_the_source_archive_holds_what_the_tests_need(name: str, unpacked: Path) -> None:
     assert (unpacked / name).read_bytes() == (ROOT / name).read_bytes()

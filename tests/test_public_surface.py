@@ -1,10 +1,17 @@
+import importlib
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import piste
+
+PACKAGES = ("models", "text", "surrogates", "runs", "render", "methods", "metrics")
+MODULES = (*PACKAGES, "compare", "data", "errors", "files", "ragged")
+REFERENCE = Path(__file__).parents[1] / "docs" / "reference.md"
 
 
 def run(code: str) -> str:
@@ -33,3 +40,23 @@ def test_every_public_name_exists():
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="expalin"):
         _ = piste.expalin
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_public_name_of_a_module_exists_and_is_in_the_reference(name):
+    module = importlib.import_module(f"piste.{name}")
+    text = REFERENCE.read_text(encoding="utf-8")
+    (row,) = re.findall(rf"^\| `piste\.{name}` \|(.*)\|$", text, re.M)
+    listed = set(re.findall(r"`(\w+)`", row))
+    for public in module.__all__:
+        assert getattr(module, public) is not None
+        assert public in listed or f"::: piste.{name}.{public}" in text, public
+    if name in PACKAGES:
+        with pytest.raises(AttributeError, match="no_such_name"):
+            _ = module.no_such_name
+
+
+def test_packages_load_their_names_when_used():
+    imports = "; ".join(f"import piste.{package}" for package in PACKAGES)
+    loaded = set(json.loads(run(f"{imports}; import json, sys; print(json.dumps([*sys.modules]))")))
+    assert not loaded & {"torch", "transformers", "matplotlib"}

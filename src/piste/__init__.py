@@ -8,9 +8,10 @@ Everything public is on this page. Names load when first used, so `import piste`
 
 import logging
 import sys
-from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
+
+from piste.lazy import loader
 
 if TYPE_CHECKING:
     from piste.compare import compare as compare
@@ -86,10 +87,7 @@ _HOMES = {
 __all__ = [*_HOMES, "__version__"]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'piste' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+__getattr__ = loader(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

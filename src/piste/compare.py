@@ -30,6 +30,7 @@ from piste.text.players import Players, split
 if TYPE_CHECKING:
     import pandas
 
+__all__ = ["Comparison", "compare", "on_trial"]
 SEVEN = (
     "slalom",
     "lime",

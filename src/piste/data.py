@@ -19,6 +19,7 @@ from typing import IO, Any
 
 from piste.errors import FileError, SettingError
 
+__all__ = ["Columns", "Example", "read_examples"]
 KINDS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 LONGEST_CELL = 1 << 27
 PROBLEM = "\0problem"  # a column no file has: what is wrong with the row

@@ -3,6 +3,15 @@
 import unicodedata
 from collections.abc import Sequence
 
+__all__ = [
+    "FileError",
+    "InputError",
+    "ModelError",
+    "OutputError",
+    "PisteError",
+    "SettingError",
+    "choices",
+]
 JOINERS = "\u200c\u200d"  # emoji and Persian need them
 
 

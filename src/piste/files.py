@@ -10,6 +10,7 @@ from pathlib import Path
 
 from piste.errors import FileError
 
+__all__ = ["cache_directory", "write_atomic"]
 NEW_FILE = 0o644
 FULL = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}  # Windows has no quotas
 UNSUPPORTED = {errno.EINVAL, getattr(errno, "ENOTSUP", errno.EINVAL)}  # of some file systems

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = ["Ragged"]
 IntArray = NDArray[np.int64]
 
 

@@ -14,8 +14,8 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, 
 from transformers import AutoModelForSequenceClassification, MambaConfig, PreTrainedTokenizerFast
 
 import piste
+from papers.experiments.architectures import MambaForSequenceClassification
 from piste.errors import PisteError
-from piste.experiments.mamba import MambaForSequenceClassification
 from piste.models.query import Query
 from piste.models.target import margins
 from piste.text.players import split

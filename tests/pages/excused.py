@@ -11,7 +11,7 @@ EXCUSED = {
     "piste run reviews.jsonl --model my-org/my-classifier --out results --engine ray --workers 16"
     " --device cuda": "needs a cluster with GPUs",
     "jupyter execute": "writes into the notebook; tests/test_examples.py runs copies",
-    "piste theory --questions": "minutes; tests/theory measures the same questions",
+    "python -m papers theory --questions": "minutes; tests/papers/theory measures the same",
 }
 
 # Run by `make test-slow` only.

@@ -14,7 +14,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,12 +23,14 @@ from typing import Any
 from unittest import mock
 from urllib.request import Request, urlopen
 
+from papers import __main__ as papers
 from piste import cli
 from tests.pages import ROOT
 from tests.pages.excused import EXCUSED, SLOW
 from tests.web.servers import soon
 
 OURS = ("piste", ".venv/bin/piste")
+PAPERS = ["python", "-m", "papers"]
 HARMLESS = ("cat", "echo", "head", "ls", "printf", "tr")  # others are excused, or taught here
 SERVED = "127.0.0.1:8000"  # where pages say that `piste serve` listens
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
@@ -73,7 +75,9 @@ class Shell:
         if words[0] in OURS and words[1:2] == ["serve"]:
             return self.serve(words[1:])
         if words[0] in OURS:
-            return in_process(words[1:], data, last)
+            return in_process(cli.main, ["piste", *words[1:]], data, last)
+        if words[:3] == PAPERS:
+            return in_process(papers.main, ["papers", *words[3:]], data, last)
         if words[0] == "pytest":
             return with_pytest(words[1:])
         if words[:2] == ["pip", "install"]:
@@ -176,8 +180,10 @@ def environment(words: list[str]) -> Iterator[None]:
         yield
 
 
-def in_process(arguments: list[str], data: bytes, last: bool) -> tuple[bytes, str, int]:
-    """`piste ...` as its entry point runs it: what it printed, what it said aside, its exit code.
+def in_process(
+    main: Callable[[], None], words: list[str], data: bytes, last: bool
+) -> tuple[bytes, str, int]:
+    """A command as its entry point runs it: what it printed, what it said aside, its exit code.
 
     At the end of a pipe both go to one terminal.
     """
@@ -185,14 +191,14 @@ def in_process(arguments: list[str], data: bytes, last: bool) -> tuple[bytes, st
     aside = out if last else io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
     code = 0
     with (
-        mock.patch.object(sys, "argv", ["piste", *arguments]),
+        mock.patch.object(sys, "argv", words),
         mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), "utf-8")),
         mock.patch.dict(os.environ, {"COLUMNS": "100"}),
         redirect_stdout(out),
         redirect_stderr(aside),
     ):
         try:
-            cli.main()
+            main()
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else int(end.code is not None)
     said = "" if aside is out else _written(aside).decode()

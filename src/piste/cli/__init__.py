@@ -17,13 +17,11 @@ from piste.cli import (
     lexicon,
     methods,
     metrics,
-    reproduce,
     run,
     serve,
     summary,
-    theory,
 )
-from piste.errors import PisteError
+from piste.errors import PisteError, SettingError
 
 NEAREST = "piste-nearest"
 # What a terminal of few letters shows instead: a minus sign must not become a question mark.
@@ -49,8 +47,22 @@ app.add_typer(lexicon.lexicon, name="lexicon")
 app.command("methods")(methods.methods)
 app.command("metrics")(metrics.metrics)
 app.command("doctor")(doctor.doctor)
-app.command("theory")(theory.theory)
-app.command("reproduce")(reproduce.reproduce)
+
+
+# Commands that are gone; whatever stands behind them is read, to answer with one line.
+ANYTHING = {"allow_extra_args": True, "ignore_unknown_options": True}
+
+
+@app.command("theory", hidden=True, context_settings=ANYTHING)
+def _theory() -> None:
+    raise SettingError("piste theory has moved.", "In a clone of piste: python -m papers theory")
+
+
+@app.command("reproduce", hidden=True, context_settings=ANYTHING)
+def _reproduce() -> None:
+    raise SettingError(
+        "piste reproduce has moved.", "In a clone of piste: python -m papers run NAME --out DIR"
+    )
 
 
 def _show_version(wanted: bool) -> None:

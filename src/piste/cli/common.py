@@ -10,9 +10,10 @@ import typer
 from piste.errors import FileError, InputError, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from rich.status import Status
+    from rich.table import Table
 
     from piste.models.protocol import Classifier
 
@@ -33,6 +34,16 @@ def shown(found: object, show: "Callable[[Any], None]") -> None:
         show(found)
     else:
         typer.echo(str(found))
+
+
+def table_of(columns: "Sequence[str]") -> "Table":
+    """An empty table with these columns, to be printed without a frame."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
 
 
 def loaded(model: str, device: str | None, trust_remote_code: bool = False) -> "Classifier":

@@ -5,7 +5,7 @@ def metrics() -> None:
     """List what `piste evaluate` can measure."""
     from rich.console import Console
 
-    from piste.cli.theory import table_of
+    from piste.cli.common import table_of
     from piste.metrics import METRICS
 
     table = table_of(("metric", "better", "what it says", "needs"))

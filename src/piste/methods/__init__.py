@@ -8,7 +8,7 @@ from piste.errors import SettingError, choices
 from piste.methods.adapted import Adapted
 from piste.methods.anchors import Anchors
 from piste.methods.attention import Attention
-from piste.methods.base import Method
+from piste.methods.base import Attribution, Method, ask
 from piste.methods.from_lexicon import FromLexicon
 from piste.methods.gam import GamSurrogate
 from piste.methods.gradients import Gradients
@@ -20,6 +20,8 @@ from piste.methods.occlusion import Occlusion
 from piste.methods.rollout import Rollout
 from piste.methods.slalom import Slalom
 from piste.methods.slalom_ana import SlalomAna
+
+__all__ = ["METHODS", "Attribution", "Method", "ask"]
 
 METHODS: Mapping[str, Method] = {
     "slalom": Slalom(),

@@ -7,16 +7,29 @@ from dataclasses import dataclass
 
 from piste.errors import choices
 from piste.explanation import Explanation, FloatArray, Target
+from piste.metrics.agreement import agreement
 from piste.metrics.deletion import deletion, insertion
 from piste.metrics.eraser import comprehensiveness, sufficiency
-from piste.metrics.human_attention import auroc, average_precision
+from piste.metrics.human_attention import auroc, average_precision, consensus
 from piste.metrics.leave_one_out import leave_one_out
 from piste.metrics.naive_bayes import naive_bayes_correlation
+from piste.metrics.normalised import Extremes, extremes
 from piste.metrics.removal_fidelity import removal_error
 from piste.metrics.robustness import randomisation, stability
 from piste.metrics.trial import OTHER_SEEDS, Trial
 from piste.models.query import Query
 from piste.text.players import Players
+
+__all__ = [
+    "METRICS",
+    "Extremes",
+    "agreement",
+    "auroc",
+    "consensus",
+    "deletion",
+    "extremes",
+    "insertion",
+]
 
 Measure = Callable[[Trial, Explanation], float | None]
 
