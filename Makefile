@@ -8,7 +8,8 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c co
 DEMO   := This film is not the masterpiece they promised. The plot is thin and the jokes are tired, \
 but the acting is superb and the last ten minutes are simply beautiful. I left the cinema smiling.
 
-.PHONY: demo test test-slow test-oldest dist fuzz soak bench docs lint types browser constraints clean
+.PHONY: demo test test-portable test-slow test-oldest dist fuzz soak bench docs lint types browser \
+  constraints clean
 
 demo: $(VENV)/.installed
 	$(BIN)/piste explain "$(DEMO)" --html demo.html
@@ -16,6 +17,13 @@ demo: $(VENV)/.installed
 
 test: $(VENV)/.tested lint types browser
 	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+# The same tests as another CPU would compute them: other instructions, other rounding. Where a test
+# fails only here, it compares computed numbers more closely than machines agree.
+OTHER_CPU := OPENBLAS_CORETYPE=Haswell ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 \
+  MKL_ENABLE_INSTRUCTIONS=AVX2
+test-portable: $(VENV)/.tested browser
+	$(OTHER_CPU) $(BIN)/python -m pytest -n 2 -m "not slow"
 
 test-slow: $(VENV)/.slow browser
 	$(BIN)/python -m pytest -m slow

@@ -1,12 +1,19 @@
 """Data sets of every kind, read as streams; what cannot be read says so."""
 
+import csv
 import gzip
+import io
 import json
+import math
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from piste.data import Columns, read_examples
+import piste
+from piste.data import Columns, label_number, read_examples
 from piste.errors import FileError, PisteError
+from piste.runs.corpus import summarise
 
 ROWS = [{"id": "a", "text": "good film", "label": 1}, {"id": "b", "text": "bad, film", "label": 0}]
 
@@ -71,7 +78,7 @@ def test_a_row_without_text_is_an_example_with_its_problem(tmp_path):
         ("a.jsonl", b"[1]\n", "no JSON object"),
         ("a.jsonl", b'{"review": "x"}\n', "there are review"),
         ("a.jsonl", b"\xff\xfe\xff", "Cannot read"),
-        ("a.jsonl.gz", b"not zipped", "Cannot read"),
+        ("a.jsonl.gz", b"not zipped", "damaged or cut off"),
         ("a.parquet", b"PAR1 not really", "not Parquet"),
         ("a.txt", b"text", "no data file"),
     ],
@@ -114,3 +121,144 @@ def test_one_bad_line_is_one_bad_row(tmp_path):
     found = list(read_examples(tmp_path / "a.jsonl"))
     assert [example.problem is None for example in found] == [True, True, False, False, True, True]
     assert "Line 3" in found[2].problem
+
+
+ROW_BY_ROW = "".join(f'{{"text": "row {i} {i**9}"}}\n' for i in range(500))
+ZIPPED = gzip.compress(ROW_BY_ROW.encode(), mtime=0)
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        ZIPPED[: len(ZIPPED) // 2],  # EOFError
+        ZIPPED[:-6],  # the checksum is cut: EOFError
+        ZIPPED[:-8] + b"12345678",  # another checksum: BadGzipFile
+        ZIPPED[:200] + bytes(60) + ZIPPED[260:],  # zlib.error
+        ZIPPED[:30] + b"\xff" * 30 + ZIPPED[60:],
+        b"not zipped",
+    ],
+)
+def test_a_damaged_or_cut_archive_is_said_to_be_one(tmp_path, damaged):
+    (tmp_path / "a.jsonl.gz").write_bytes(damaged)
+    with pytest.raises(FileError, match=r"a\.jsonl\.gz: it is damaged or cut off"):
+        read(tmp_path / "a.jsonl.gz")
+
+
+def labels(path):
+    return [example.label for example in read_examples(path)]
+
+
+def test_a_float_that_is_whole_is_the_label_of_that_number(tmp_path):
+    given_labels = [1.0, 0.0, True, 2, "2", None, math.nan, "", "positive"]
+    (tmp_path / "a.jsonl").write_text(lines({"text": "a", "label": one} for one in given_labels))
+    assert labels(tmp_path / "a.jsonl") == [1, 0, 1, 2, "2", None, None, None, "positive"]
+    (tmp_path / "a.csv").write_text("text,label\na,1.0\nb,\nc,NaN\nd,1\n")
+    assert labels(tmp_path / "a.csv") == ["1.0", None, None, "1"]
+
+
+def test_float_labels_of_parquet(tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pa.table({"text": ["a", "b", "c"], "label": pa.array([1.0, math.nan, None])})
+    pq.write_table(table, tmp_path / "a.parquet")
+    assert labels(tmp_path / "a.parquet") == [1, None, None]
+
+
+def test_labels_that_are_no_class_are_kept_to_be_reported(tmp_path):
+    given_labels = [0.5, math.inf, [1, 0]]
+    (tmp_path / "a.jsonl").write_text(lines({"text": "a", "label": one} for one in given_labels))
+    assert labels(tmp_path / "a.jsonl") == ["0.5", "inf", "[1, 0]"]
+
+
+def test_the_number_that_a_label_is():
+    assert [label_number(one) for one in (1, "1", "1.0", "12.", "1.00")] == [1, 1, 1, 12, 1]
+    for other in ("0.5", "-1", "1.0.0", "1e3", "positive", "", ".0", "9" * 5000):
+        assert label_number(other) is None
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        ('id,text\n1,good\n2,"never closed\n3,bad\n4,fine\n', 3),
+        ('id,text\n1,"two\nlines"\n2,"never closed\n3,bad\n', 4),
+        ('id,text\n"two\nlines","never closed\n3,bad\n', 3),
+        ('id,text\r\n1,5" pipe\r\n2,"a ""word"" of it\r\n3,bad\r\n', 3),
+        ('id,text\r1,good\r2,"never\r', 3),
+        ('id,"text\n1,good\n', 1),
+    ],
+)
+def test_a_quote_that_is_never_closed_is_named_with_its_line(tmp_path, content, line):
+    (tmp_path / "a.csv").write_bytes(content.encode())
+    with pytest.raises(FileError, match=rf"opens a cell in line {line} is never closed"):
+        read(tmp_path / "a.csv")
+    (tmp_path / "a.tsv").write_bytes(content.replace(",", "\t").encode())
+    with pytest.raises(FileError, match=rf"opens a cell in line {line} is never closed"):
+        read(tmp_path / "a.tsv")
+
+
+def test_a_quote_that_the_next_row_seems_to_close_is_a_problem_of_these_rows(tmp_path):
+    content = 'id,text\n1,good\n2,"never closed\n3,"bad"\n4,"fine, really"\n5,"ok"\n'
+    (tmp_path / "a.csv").write_text(content)
+    found = list(read_examples(tmp_path / "a.csv"))
+    assert [(one.id, one.text) for one in found if one.problem is None] == [
+        ("1", "good"), ("4", "fine, really"), ("5", "ok"),
+    ]  # fmt: skip
+    (problem,) = [one.problem for one in found if one.problem is not None]
+    assert problem.startswith("Lines 3 to 4: not CSV")
+
+
+def test_the_first_row_may_be_malformed_and_the_header_may_not(tmp_path):
+    (tmp_path / "a.csv").write_text('text\n"a "word" inside"\ngood\n')
+    found = list(read_examples(tmp_path / "a.csv"))
+    assert found[0].problem.startswith("Line 2: not CSV")
+    assert found[1].text == "good"
+    (tmp_path / "b.csv").write_text('"te"xt\ngood\n')
+    with pytest.raises(FileError, match="has no header: Line 1: not CSV"):
+        read(tmp_path / "b.csv")
+
+
+def test_a_comma_outside_of_quotes_does_not_cut_the_text(tmp_path):
+    (tmp_path / "a.csv").write_text("text,label\ngood, but long,1\nshort,0,\nbare\n\n")
+    found = list(read_examples(tmp_path / "a.csv"))
+    assert found[0].problem.startswith("Line 2 has 3 cells for 2 columns")
+    assert [(one.text, one.label) for one in found[1:]] == [("short", "0"), ("bare", None)]
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), max_size=5))
+def test_what_the_csv_module_writes_is_read_as_it_was(tmp_path_factory, texts):
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerows([("id", "text"), *((str(i), text) for i, text in enumerate(texts))])
+    path = tmp_path_factory.mktemp("written") / "a.csv"
+    path.write_bytes(out.getvalue().encode())
+    assert read(path) == [(str(i), text) for i, text in enumerate(texts)]
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+def test_labels_written_as_floats_are_counted_and_others_reported(tmp_path, demo, name):
+    texts = ["a good film", "a bad film", "a dull plot", "great fun"]
+    written = zip(texts, [1.0, 0.0, 0.5, math.nan], strict=True)
+    rows = [{"text": text, "label": label} for text, label in written]
+    cells = [f"{row['text']},{row['label']}\n".replace("nan", "") for row in rows]
+    content = lines(rows) if name == "a.jsonl" else "".join(["text,label\n", *cells])
+    (tmp_path / name).write_text(content)
+    piste.run(tmp_path / name, demo, tmp_path / "out", refine=0)
+    summary = summarise(tmp_path / "out")
+    assert summary.right == 1
+    assert summary.strange == ("0.5",)
+
+
+def test_naive_bayes_knows_labels_written_as_floats(tmp_path):
+    (tmp_path / "train.csv").write_text("text,label\ngood fun,1.0\nbad plot,0.0\n")
+    classifier = piste.from_function(
+        lambda texts: [t.count("good") - t.count("bad") for t in texts]
+    )
+    result = piste.evaluate(
+        [piste.Example("0", "a good film, bad plot")],
+        classifier,
+        methods=["occlusion"],
+        metrics=["naive-bayes"],
+        train=tmp_path / "train.csv",
+    )
+    assert result.values("occlusion", "naive-bayes") > 0.5

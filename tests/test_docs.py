@@ -22,6 +22,7 @@ from tests.models.test_language_model import tiny_causal
 from tests.pages import desk as desks
 from tests.pages.excused import COMPILED, EXCUSED, SLOW
 from tests.pages.shell import Shell, commands, entry_for
+from tests.pages.transcripts import differs
 
 ROOT = pages.ROOT
 PAGES = pages.pages()
@@ -78,7 +79,7 @@ class Reader:
         self.printed = self.shell.run(block.body)
 
     def text(self, block: pages.Block) -> None:
-        why = pages.differs(block.body, self.printed)
+        why = differs(block.body, self.printed)
         assert not why, f"{block.place}\n{why}\nin all:\n{self.printed}"
 
     def json(self, block: pages.Block) -> None:

@@ -1,6 +1,9 @@
 """An explanation in the forms of pandas and shap."""
 
+import re
 import sys
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,6 +12,8 @@ import pytest
 import piste
 
 shap = pytest.importorskip("shap")
+PYPROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))
+EXTRAS = PYPROJECT["project"]["optional-dependencies"]
 TEXT = "  The plot is thin, but the acting is superb.\n"
 
 
@@ -79,8 +84,21 @@ def test_the_scores_of_another_class_are_refused(demo):
 @pytest.mark.parametrize(("library", "call"), [("pandas", "to_pandas"), ("shap", "to_shap")])
 def test_a_missing_library_is_named(library, call, explanation, monkeypatch):
     monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(piste.PisteError, match=f"pip install {library}"):
+    with pytest.raises(piste.PisteError) as caught:
         getattr(explanation, call)()
+    assert f"This needs {library}" in caught.value.cause
+    assert caught.value.remedy == f"pip install 'piste[{library}]'"
+    assert library in EXTRAS
+
+
+def test_comparisons_and_summaries_name_the_extra_too(demo, tmp_path, monkeypatch):
+    comparison = piste.compare("A good film", demo, ["occlusion"])
+    piste.build_lexicon(["A good film"], demo, out=tmp_path / "words.json")
+    summary = piste.summarise(tmp_path / "words.json")
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    for result in (comparison, summary):
+        with pytest.raises(piste.PisteError, match=re.escape("pip install 'piste[pandas]'")):
+            result.to_pandas()
 
 
 def test_a_comparison_as_a_data_frame_and_its_verdict(demo):

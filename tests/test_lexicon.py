@@ -8,8 +8,11 @@ import pytest
 import piste
 from piste.errors import FileError, InputError, PisteError, SettingError
 from piste.lexicon import Lexicon
+from piste.ragged import Ragged
+from piste.surrogates.slalom import count_matrix
 from tests.conftest import tiny_bert
 from tests.planted import PlantedSlalom
+from tests.surrogates.test_slalom import random_model
 
 
 def corpus(planted, texts=40, words=12, seed=0):
@@ -55,6 +58,32 @@ def test_the_fit_is_the_dense_one():
         assert large.predict(counts) == pytest.approx(dense.predict(counts), abs=0.05)
         assert np.corrcoef(large.importances, dense.importances)[0, 1] > 0.99
         assert errors.values.shape == (80, outputs)
+
+
+def few_answers(seed):
+    """Less than two answers a word, as a run asks of a small corpus: the prior decides a lot."""
+    rng, words = np.random.default_rng(seed), 50
+    sizes = [1] * words + [3] * 8 + rng.integers(3, 11, 20).tolist()
+    rows = [[i] for i in range(words)]
+    rows += [rng.choice(words, size, replace=False).tolist() for size in sizes[words:]]
+    counts = count_matrix(Ragged.of(rows), np.arange(words), words)
+    margins = random_model(words, frame=True).predict(counts)
+    return counts, margins + 0.5 * rng.normal(size=margins.shape)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rounding_in_the_answers_stays_rounding_in_the_fit(seed):
+    """Another machine's answers differ by 1e-6. A fit that stops early is off by up to 0.3 then."""
+    from piste.surrogates.large import fit_large
+
+    counts, margins = few_answers(seed)
+    rounding = 1e-6 * np.random.default_rng(9).normal(size=margins.shape)
+    here, _, here_errors = fit_large(counts, margins)
+    there, _, there_errors = fit_large(counts, margins + rounding)
+    assert there.importances == pytest.approx(here.importances, abs=0.01)
+    assert there.values == pytest.approx(here.values, abs=0.01)
+    assert there_errors.importances == pytest.approx(here_errors.importances, rel=0.05)
+    assert there_errors.values == pytest.approx(here_errors.values, rel=0.05)
 
 
 def test_the_errors_cover_the_truth():

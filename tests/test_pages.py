@@ -7,6 +7,7 @@ import pytest
 from scripts import docs_hooks
 from tests import pages
 from tests.pages.shell import Shell, commands, entry_for, pipeline, words_of
+from tests.pages.transcripts import differs
 
 LISTED = """\
 * a list
@@ -51,7 +52,51 @@ def test_a_block_that_does_not_end_is_told():
     ],
 )
 def test_a_transcript_is_what_was_printed(shown, same):
-    assert (pages.differs(shown, "a 0.3 s\nb\nc\n") == "") is same
+    assert (differs(shown, "a 0.3 s\nb\nc\n") == "") is same
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed", "same"),
+    [
+        ("superb +2.77 ±0.15", "superb  +2.78 ±0.14", True),  # a tenth of the error
+        ("worst −3.78 ±2.40", "worst −3.76 ±2.27", True),
+        ("superb +2.77 ±0.15", "superb +2.81 ±0.15", False),
+        ("superb +2.77 ±0.15", "superb +2.77 ±0.19", False),
+        ("superb +2.77 ±0.15", "superb −2.77 ±0.15", False),
+        ("superb +2.77 ±0.15", "thin +2.77 ±0.15", False),
+        ("superb +2.77 ±0.15", "superb +2.77", False),
+        ("plot −0.01 ±0.16", "plot +0.01 ±0.16", True),
+        ("lin −44.71", "lin −45.2", True),  # 2 %, and a unit of the last digit
+        ("lin −44.71", "lin −48.97", False),
+        ("lin −9.99  +50", "lin −10.01  +50", True),
+        ("R² 0.99", "R² 1.00", True),
+        ("R² 0.99", "R² 0.95", False),
+        ("probability 81 %", "probability 82 %", True),
+        ("probability 81 %", "probability 84 %", False),
+        ("214 sequences, 1,141 tokens", "209 sequences, 1,098 tokens", True),
+        ("214 sequences", "264 sequences", False),
+        ("after 4 rounds", "after 5 rounds", True),
+        ("exhausted 0.12 707", "exhausted 0.12 713", True),
+        ("54 words of 10 texts", "54 words of 11 texts", False),
+        ("thin −0.76        █│", "thin −0.76       ▕█│", True),
+        ("version 0.1.0", "version 0.1.1", False),
+        ("· broken after 1\n  word", "· broken\n  after 1 word", True),
+        ("· one\n  two", "· one\ntwo", False),
+    ],
+)
+def test_numbers_may_differ_as_far_as_machines_do(shown, printed, same):
+    assert (differs(shown, printed) == "") is same
+
+
+@pytest.mark.parametrize(
+    ("order", "same"),
+    [("abcd", True), ("acbd", True), ("bacd", False), ("abdc", False), ("abc", False)],
+)
+def test_rows_trade_places_only_where_their_scores_are_close(order, same):
+    rows = {"a": "a +9.00 1", "b": "b +7.70 1", "c": "c +7.63 1", "d": "d +3.00 1"}
+    printed = "\n".join(rows[name] for name in order)
+    assert (differs("\n".join(rows.values()), printed) == "") is same
+    assert (differs("a +9.00 1\n...", printed) == "") is (order[0] == "a")
 
 
 def test_commands_are_read_as_a_shell_reads_them():

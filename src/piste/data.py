@@ -11,9 +11,12 @@ import gzip
 import io
 import json
 import os
+import re
+import zlib
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import accumulate, islice, zip_longest
 from pathlib import Path
 from typing import IO, Any
 
@@ -22,6 +25,7 @@ from piste.errors import FileError, SettingError
 __all__ = ["Columns", "Example", "read_examples"]
 KINDS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 LONGEST_CELL = 1 << 27
+NO_LABEL = ("", "NaN")  # cells of a CSV file without a label
 PROBLEM = "\0problem"  # a column no file has: what is wrong with the row
 Row = Mapping[str, Any]
 
@@ -65,15 +69,21 @@ def read_examples(
 
     split: which part of a named data set.
     """
-    rows = islice(_rows(source, split), limit)
-    for index, row in enumerate(rows):
-        if columns.text not in row and index == 0:
-            raise FileError(
-                f"{str(source)[:200]} has no column {columns.text!r}.",
-                f"Name the text's column (--text-column, Columns(text=...)); there are"
-                f" {', '.join(map(str, row))[:300]}.",
-            )
+    is_checked = False
+    for index, row in enumerate(islice(_rows(source, split), limit)):
+        if not is_checked and PROBLEM not in row:
+            is_checked = True
+            _check_columns(row, source, columns)
         yield _example(row, index, columns)
+
+
+def _check_columns(row: Row, source: str | os.PathLike[str], columns: Columns) -> None:
+    if columns.text not in row:
+        raise FileError(
+            f"{str(source)[:200]} has no column {columns.text!r}.",
+            f"Name the text's column (--text-column, Columns(text=...)); there are"
+            f" {', '.join(map(str, row))[:300]}.",
+        )
 
 
 def _example(row: Row, index: int, columns: Columns) -> Example:
@@ -81,7 +91,7 @@ def _example(row: Row, index: int, columns: Columns) -> Example:
         return Example(str(index), "", problem=row[PROBLEM])
     name = row.get(columns.id)
     identity = str(index) if name is None else str(name)
-    text, label = row.get(columns.text), row.get(columns.label)
+    text = row.get(columns.text)
     if not isinstance(text, str):
         kind = "nothing" if text is None else f"a {type(text).__name__}"
         return Example(identity, "", problem=f"The column {columns.text!r} holds {kind}, no text.")
@@ -89,11 +99,30 @@ def _example(row: Row, index: int, columns: Columns) -> Example:
     return Example(
         identity,
         text,
-        label if isinstance(label, int | str) else None,
+        _label(row.get(columns.label)),
         _strings(row.get(columns.words)),
         _maps(row.get(columns.maps)),
         pair if isinstance(pair, str) else None,
     )
+
+
+def _label(given: object) -> int | str | None:
+    """A label as the data has it: a number or a name. 1.0 is 1, NaN is none.
+
+    Anything else (0.5, a list) is kept in writing, so that it is reported as a label that the
+    model does not know.
+    """
+    if given is None or given != given or given in NO_LABEL:
+        return None
+    if isinstance(given, int) or (isinstance(given, float) and given.is_integer()):
+        return int(given)
+    return str(given)
+
+
+def label_number(label: int | str) -> int | None:
+    """The number that a label is, if it is one: 1, "1", or "1.0" as pandas writes it to CSV."""
+    number = re.fullmatch(r"(\d{1,9})(\.0*)?", str(label))
+    return None if number is None else int(number[1])
 
 
 def _strings(given: object) -> tuple[str, ...]:
@@ -159,10 +188,15 @@ def _read(path: Path) -> Iterator[Row]:
             return
         with path.open("rb") as raw, _opened(raw, path) as stream:
             if kind in (".csv", ".tsv"):
-                yield from _csv(stream, "\t" if kind == ".tsv" else ",")
+                yield from _csv(stream, path, "\t" if kind == ".tsv" else ",")
             else:
                 yield from _json_lines(stream, path)
-    except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise FileError(
+            f"Cannot read {path}: it is damaged or cut off ({error}).",
+            "Copy or download it again; `gzip -t` checks it.",
+        ) from error
+    except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise FileError(f"Cannot read {path}: {reason}.", "Check the file.") from error
 
@@ -172,18 +206,84 @@ def _opened(raw: IO[bytes], path: Path) -> io.TextIOWrapper:
     return io.TextIOWrapper(plain, encoding="utf-8-sig", newline="")
 
 
-def _csv(stream: IO[str], delimiter: str) -> Iterator[Row]:
-    """Rows with cells of any length. Python's limit is one for all: it comes back after each."""
-    reader = csv.DictReader(stream, delimiter=delimiter)
+def _csv(stream: IO[str], path: Path, delimiter: str) -> Iterator[Row]:
+    """Rows by the names in the first one. A row that is not CSV is one with a problem."""
+    records = _records(stream, path, delimiter)
+    _, header = next(records, ("", []))
+    if isinstance(header, str):
+        raise FileError(f"{path} has no header: {header}", "Name the columns in its first line.")
+    for place, record in records:
+        if isinstance(record, str):
+            yield {PROBLEM: record}
+        elif any(record[len(header) :]):
+            yield {
+                PROBLEM: f"{place} has {len(record)} cells for {len(header)} columns: put a cell"
+                f" that holds {delimiter!r} in quotes."
+            }
+        elif record:
+            yield dict(zip_longest(header, record[: len(header)]))
+
+
+def _records(stream: IO[str], path: Path, delimiter: str) -> Iterator[tuple[str, list[str] | str]]:
+    """Where each row stands, and its cells; of a malformed one, what is wrong with it."""
+    lines = _Lines(stream)
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
-        before = csv.field_size_limit(LONGEST_CELL)
+        first = reader.line_num + 1
+        lines.latest.clear()
         try:
-            row = next(reader, None)
-        finally:
-            csv.field_size_limit(before)
-        if row is None:
+            record = _next_record(reader)
+        except csv.Error as error:
+            _check_quotes(lines, first, path, delimiter)
+            place = _place(first, reader.line_num)
+            yield place, f'{place}: not CSV ({error}). Double the quotes inside a cell, as in "".'
+            continue
+        if record is None:
             return
-        yield row
+        yield _place(first, reader.line_num), record
+
+
+def _place(first: int, last: int) -> str:
+    return f"Line {first}" if first == last else f"Lines {first} to {last}"
+
+
+def _next_record(reader: Iterator[list[str]]) -> list[str] | None:
+    """With cells of any length. Python's limit is one for all readers: it comes back after each."""
+    before = csv.field_size_limit(LONGEST_CELL)
+    try:
+        return next(reader, None)
+    finally:
+        csv.field_size_limit(before)
+
+
+class _Lines:
+    """The lines of a stream, and which of them were read lately."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self.stream, self.ended = stream, False
+        self.latest: list[str] = []
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self.stream:
+            self.latest.append(line)
+            yield line
+        self.ended = True
+
+
+def _check_quotes(lines: _Lines, first: int, path: Path, delimiter: str) -> None:
+    """Raise the error for a quote that is never closed and so swallows the rows that follow."""
+    record = "".join(lines.latest)
+    if not lines.ended and len(record) <= LONGEST_CELL:
+        return
+    cells = rf'(?:(?:"(?:[^"]++|"")*+"|(?!")[^{delimiter}\r\n]*+){delimiter})*+'
+    closed = re.match(cells, record)  # the cells before the one that is not
+    ends = list(accumulate(map(len, lines.latest)))
+    line = first + bisect_right(ends, closed.end() if closed else 0)
+    raise FileError(
+        f"In {path} the quote that opens a cell in line {line} is never closed: the cell would"
+        f" swallow everything up to line {first + len(ends) - 1}.",
+        'Close it, or double the quotes that belong to the text ("").',
+    )
 
 
 def _json_lines(stream: IO[str], path: Path) -> Iterator[Row]:
@@ -202,14 +302,14 @@ def _json_lines(stream: IO[str], path: Path) -> Iterator[Row]:
 
 def _parquet(path: Path) -> Iterator[Row]:
     try:
-        from pyarrow import ArrowInvalid
+        from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
     except ImportError as error:
         raise SettingError("Parquet needs pyarrow.", "pip install 'piste[data]'.") from error
     try:
         for batch in ParquetFile(path).iter_batches():
             yield from batch.to_pylist()
-    except ArrowInvalid as error:
+    except ArrowException as error:
         raise FileError(f"{path} is not Parquet: {error}.", "Check the file.") from error
 
 

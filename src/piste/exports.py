@@ -80,7 +80,11 @@ def _pieces(explanation: Explanation) -> list[str]:
 
 
 def _library(name: str) -> ModuleType:
+    """The library, which comes with the extra of the same name."""
     try:
         return import_module(name)
     except ImportError as error:
-        raise SettingError(f"{name} is not installed.", f"pip install {name}") from error
+        raise SettingError(
+            f"This needs {name}, which is not installed or cannot be loaded ({error}).",
+            f"pip install 'piste[{name}]'",
+        ) from error

@@ -1,11 +1,14 @@
+import unicodedata
+
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import piste
 from piste.errors import ModelError, OutputError, SettingError
+from piste.text.players import split
 
 TEXT = "  Not good, not bad:\tjust (odd).  "
 
@@ -21,16 +24,87 @@ def spy(seen: list[str]):
 def test_the_whole_text_is_sent_as_it_was_written():
     seen: list[str] = []
     piste.explain(TEXT, piste.from_function(spy(seen)))
-    assert seen[0] == TEXT.strip()
+    assert seen[0] == TEXT
 
 
-@given(st.text(max_size=40))
-def test_encoding_and_showing_gives_the_text_back(text):
+# Characters that meet in odd ways, and any others; half a surrogate is no text.
+ODD = list("ab.'-_ \n\t我👍🏽❤\ufe0f\u0301\u200d\u200b\ufeff\ue000\U000e0067\U0001fffd")
+CHARACTERS = st.one_of(st.sampled_from(ODD), st.characters(exclude_categories=["Cs"]))
+TEXTS = st.text(CHARACTERS, max_size=30)
+
+
+def whole(classifier, text, unit, pair=None):
+    """The players of a text, and what the function is given for all of them together."""
+    players = split(classifier.encode(text, pair), unit)
+    given_before = len(classifier.function.seen)
+    classifier.logits(players.tokens(players.whole).values[None, :])
+    return players, classifier.function.seen[given_before]
+
+
+class Spy:
+    def __init__(self):
+        self.seen = []
+
+    def __call__(self, texts):
+        self.seen.extend(texts)
+        return np.zeros(len(texts))
+
+
+def visible(text):
+    """Where a text has characters that somebody could see."""
+    hidden = ("Zs", "Zl", "Zp", "Cc", "Cf")
+    return {i for i, c in enumerate(text) if unicodedata.category(c) not in hidden}
+
+
+@given(TEXTS)
+@settings(deadline=None, max_examples=300)
+def test_any_text_reaches_the_function_as_written_and_all_of_it_is_explained(text):
+    assume(visible(text))
+    classifier = piste.from_function(Spy())
+    encoding = classifier.encode(text)
+    for unit in ("word", "token", "sentence"):
+        players, given_text = whole(classifier, text, unit)
+        assert given_text == text
+        assert [i for player in players.items for i in player.ids] == list(encoding.ids)
+        covered = {i for player in players.items for i in range(player.start, player.end)}
+        assert visible(text) <= covered, unit
+
+
+@given(TEXTS, TEXTS)
+@settings(deadline=None, max_examples=200)
+def test_any_pair_reaches_the_function_as_written(text, second):
+    assume(visible(text) and visible(second))
+    classifier = piste.from_function(Spy())
+    for unit in ("word", "token", "sentence"):
+        _, given_pair = whole(classifier, text, unit, second)
+        assert given_pair == (text, second)
+
+
+@pytest.mark.parametrize("end", ["\ue000\ue000\ue000", "\U0001fffd" * 3, "\u200b" * 3, "\n\n\n"])
+def test_characters_at_the_end_of_a_text_count(end):
+    """Private use, a code point without a character yet, zero-width and line ends."""
+
+    def count(texts):
+        return [float(text.count(end[0])) for text in texts]
+
+    assert piste.explain(f"A good film {end}", piste.from_function(count)).target.score == 3
+    assert piste.explain(f"{end} A good film", piste.from_function(count)).target.score == 3
+    answers = piste.predict([f"A good film {end}"], piste.from_function(count), scale="log-odds")
+    assert answers[0].tolist() == [-3, 3]
+
+
+def test_blanks_at_the_ends_of_a_text_stay_at_the_ends():
     classifier = piste.from_function(len)
-    shown = classifier.show(np.array(classifier.encode(text).ids, dtype=np.int64))
-    start = next((span[0] for span in classifier.encode(text).spans), 0)
-    end = max((span[1] for span in classifier.encode(text).spans), default=0)
-    assert shown == text[start:end]
+    first, second = classifier.encode("\tgood film\n").ids
+    assert classifier.show(np.array([first])) == "\tgood"
+    assert classifier.show(np.array([second])) == "film\n"
+    assert classifier.show(np.array([second, first])) == "film\tgood"
+
+
+def test_a_word_that_follows_an_emoji_is_not_moved_away_from_it():
+    classifier = piste.from_function(len)
+    for text in ("I ❤\ufe0fyou", "👍\u200dfilm", "我\u0301a"):
+        assert classifier.show(np.array(classifier.encode(text).ids)) == text
 
 
 def test_words_that_meet_stay_apart():

@@ -2,7 +2,7 @@
 
 `python` is executed, `sh` is run command by command (`pages.shell`), `json`, `yaml` and `toml` are
 parsed, and the steps of a workflow in `yaml` are run too. `text` is what the block before it has
-printed; a line `...` stands for lines left out. A block with a title is a file of that name.
+printed (`pages.transcripts`). A block with a title is a file of that name.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ ROOT = Path(__file__).parents[2]
 NAMED = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "RELEASING.md", "examples/README.md")
 KINDS = frozenset({"python", "sh", "json", "yaml", "toml", "text"})
 _FENCE = re.compile(r"^(?P<indent> *)(?P<mark>`{3,})(?P<info>[^`\n]*)$")
-_SECONDS = re.compile(r"(?<![\w.])\d[\d,]*(\.\d+)? ?s\b")
 
 
 @dataclass(frozen=True)
@@ -94,24 +93,3 @@ def indented(page: str) -> list[str]:
     """Blocks that are code by their indentation alone, outside of lists."""
     found = re.findall(r"(?:\A|(?<=\n\n))((?: {4}.*\n?)+)", prose(page) + "\n")
     return [textwrap.dedent(block) for block in found]
-
-
-def settled(text: str) -> list[str]:
-    """What was printed, without the seconds, blank lines and spaces at the ends of lines."""
-    lines = [_SECONDS.sub("# s", line.rstrip()) for line in text.strip().splitlines()]
-    return [line for line in lines if line]
-
-
-def differs(shown: str, printed: str) -> str:
-    """Why a transcript is not what was printed; nothing where it is. `...` skips lines."""
-    lines, at = settled(printed), 0
-    skipping = False
-    for line in settled(shown):
-        if line.strip() == "...":
-            skipping = True
-            continue
-        places = [i for i, other in enumerate(lines[at:], at) if other == line]
-        if not places or (places[0] != at and not skipping):
-            return f"shown: {line!r}\nprinted: {lines[at : at + 3]!r}"
-        at, skipping = places[0] + 1, False
-    return "" if skipping or at == len(lines) else f"not shown: {lines[at]!r}"

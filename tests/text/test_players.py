@@ -61,6 +61,12 @@ def test_a_token_over_words_that_were_merged_before():
     assert [(p.text, p.ids) for p in players] == [("a.b.c", (0, 1, 2))]
 
 
+def test_tokens_that_all_cover_the_whole_text_make_one_player():
+    text = "a " * 50
+    (player,) = split(encoding(text, [(0, len(text))] * 50)).items
+    assert (player.text, player.ids) == (text.strip(), tuple(range(50)))
+
+
 def test_blank_tokens_go_with_the_word_that_follows():
     players = split(encoding("a \n b ", [(0, 1), (1, 3), (4, 5), (5, 6)])).items
     assert [(p.text, p.ids) for p in players] == [("a", (0,)), ("b", (1, 2, 3))]

@@ -22,6 +22,8 @@ EXTRAS = {
     "data": "Parquet files, data sets of the hub, piste run",
     "ray": "piste run on a cluster",
     "web": "piste serve",
+    "pandas": "to_pandas(): results as data frames",
+    "shap": "to_shap(): explanations in shap's plots",
 }
 SAMPLE = "A superb film."
 

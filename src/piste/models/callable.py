@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from itertools import count
-from typing import Any, Literal
+from itertools import count, pairwise
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.special import logit
@@ -14,7 +14,7 @@ from piste.models.checks import first_line
 from piste.models.locks import lock_for
 from piste.models.protocol import Outputs
 from piste.ragged import IntArray
-from piste.text.encoding import BETWEEN, Encoding, Frame
+from piste.text.encoding import BETWEEN, Encoding, Frame, Span
 from piste.text.units import is_character_script, is_word_character, word_spans
 
 Scale = Literal["logits", "probabilities", "label-logits", "label-probabilities", "raw"]
@@ -27,7 +27,23 @@ MEANT: dict[str, Outputs] = {
 }
 MARGIN_LABELS = ("negative", "positive")
 ROUNDING = 1e-4  # of an answer: what other batches change in float32
-PAIR = ("", "||")  # no word of a text: words are single characters or letters
+
+
+class Piece(NamedTuple):
+    """A word and the characters around it that belong to no word: blanks, invisible ones.
+
+    The function is given the whole text exactly as written, blanks at its ends included: its score
+    is then what the function answers to this very text. So the first word of a text keeps what the
+    text begins with, and the last word what it ends with.
+    """
+
+    before: str
+    word: str
+    opens: bool = False  # `before` is sent also where a sequence begins with this word
+    after: str = ""  # sent only where a sequence ends with this word
+
+
+PAIR = Piece("", "||")  # no word of a text: words are single characters or letters
 
 
 @dataclass
@@ -54,8 +70,6 @@ class FunctionClassifier:
     name: str
     backend: str = "function"
     width: int = 0  # outputs a text; 0 until the first answer
-    # A piece is a word with the blanks before it, so that the whole text is sent as written
-    # (without blanks at its ends).
     pieces: Vocabulary = field(default_factory=Vocabulary)
     words: Vocabulary = field(default_factory=Vocabulary)
     remarks: Callable[[], tuple[str, ...]] | None = None  # on the answers so far
@@ -77,16 +91,12 @@ class FunctionClassifier:
         if pair is not None:
             return self._encode_pair(text, pair)
         spans = word_spans(text)
-        before = [0, *(end for _, end in spans)]
-        pairs = [
-            (text[gap:start], text[start:end])
-            for gap, (start, end) in zip(before, spans, strict=False)
-        ]
+        pieces = _pieces(text, spans)
         return Encoding(
             text=text,
-            ids=tuple(self.pieces.number(pair) for pair in pairs),
+            ids=tuple(self.pieces.number(piece) for piece in pieces),
             spans=tuple(spans),
-            keys=tuple(self.words.number(word) for _, word in pairs),
+            keys=tuple(self.words.number(piece.word) for piece in pieces),
         )
 
     def _encode_pair(self, text: str, pair: str) -> Encoding:
@@ -205,16 +215,36 @@ def from_function(
     return IdsFunctionClassifier(fn, named, outputs, called, reader=reader_for(tokenizer))
 
 
-def _joined(pieces: Sequence[tuple[str, str]]) -> str:
-    text = ""
-    for blanks, word in pieces:
-        text += (blanks or _needed_blank(text, word)) + word if text else word
-    return text
+def _pieces(text: str, words: Sequence[Span]) -> list[Piece]:
+    """The text in pieces, one for each word; together they hold all its characters."""
+    if not words:
+        return []
+    begins = [0, *(end for _, end in words[:-1])]
+    pieces = [
+        Piece(text[begin:start], text[start:end], opens=0 == begin < start)
+        for begin, (start, end) in zip(begins, words, strict=True)
+    ]
+    pieces[-1] = pieces[-1]._replace(after=text[words[-1][1] :])
+    return pieces
 
 
-def _needed_blank(before: str, word: str) -> str:
-    """Words that met because something between them is gone stay apart."""
-    pair = (before[-1], word[0])
+def _joined(pieces: Sequence[Piece]) -> str:
+    """The text of a sequence; of a whole text, the text as written."""
+    if not pieces:
+        return ""
+    first, last = pieces[0], pieces[-1]
+    parts = [first.before if first.opens else "", first.word]
+    for left, right in pairwise(pieces):
+        parts += [right.before or _needed_blank(left.word, right.word), right.word]
+    return "".join([*parts, last.after])
+
+
+def _needed_blank(left: str, right: str) -> str:
+    """Words that met because something between them is gone stay apart.
+
+    A word's first character tells whether it is one of letters: a symbol may end in a mark.
+    """
+    pair = (left[0], right[0])
     apart = all(is_word_character(c) and not is_character_script(c) for c in pair)
     return " " if apart else ""
 

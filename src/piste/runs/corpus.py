@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from piste.data import label_number
 from piste.errors import FileError
 from piste.explanation import FloatArray
 from piste.exports import data_frame
@@ -245,7 +246,8 @@ def _named(label: str | None, labels: tuple[str, ...]) -> str | None:
     """The model's name for a label of the data, which may be a name or a number."""
     if label is None or label in labels:
         return label
-    return labels[int(label)] if label.isdecimal() and int(label) < len(labels) else None
+    number = label_number(label)
+    return labels[number] if number is not None and number < len(labels) else None
 
 
 def _by_text(folder: Path) -> Iterator[dict[str, list[Any]]]:

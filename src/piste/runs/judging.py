@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from piste.compare import on_trial
-from piste.data import Example
+from piste.data import Example, label_number
 from piste.errors import PisteError, choices
 from piste.explain import explain
 from piste.explanation import Explanation, FloatArray
@@ -163,8 +163,9 @@ def _trial(example: Example, plan: Plan) -> Trial:
     )
     reference = None
     if plan.reference is not None:
-        names = (target.label, target.index, str(target.index))
-        label = next((name for name in names if name in plan.reference.counts), None)
+        known = plan.reference.counts
+        names = [target.label, *(name for name in known if label_number(name) == target.index)]
+        label = next((name for name in names if name in known), None)
         reference = None if label is None else plan.reference.weights(players, label)
     return Trial(
         query,

@@ -4,8 +4,12 @@ A fit makes hundreds of them on matrices of about a hundred rows, where the chec
 own functions take longer than the algebra.
 """
 
+import functools
+from contextlib import AbstractContextManager
+
 import numpy as np
 from scipy.linalg import lapack
+from threadpoolctl import ThreadpoolController
 
 from piste.explanation import FloatArray
 
@@ -21,6 +25,18 @@ def root(matrix: FloatArray) -> FloatArray:
         if not failed:
             return np.asarray(factor)
     raise np.linalg.LinAlgError("a matrix of the fit is not positive definite")
+
+
+def threads(count: int | None) -> AbstractContextManager[object]:
+    """Within it the linear algebra has so many threads; None: as many as it likes."""
+    limits: AbstractContextManager[object] = _controller().limit(limits=count, user_api="blas")
+    return limits
+
+
+@functools.cache
+def _controller() -> ThreadpoolController:
+    """Finding the libraries' thread pools takes milliseconds, and there are many fits."""
+    return ThreadpoolController()
 
 
 def solve(factor: FloatArray, right: FloatArray) -> FloatArray:

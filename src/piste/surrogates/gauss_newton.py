@@ -18,12 +18,10 @@ earlier one, on fewer rows: it then needs a few steps only.
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
-from threadpoolctl import ThreadpoolController
 
 from piste.explanation import FitReport, FloatArray
 from piste.surrogates import algebra
@@ -71,7 +69,7 @@ def fit_gauss_newton(
     scale = float((margins - mean).std())  # of all outputs together: they share importances
     if scale <= 1e-12 * max(1.0, float(np.abs(mean).max())):
         return _constant(counts.shape[1], mean, frame), FitReport(True, 0, 0.0), None
-    with _controller().limit(limits=_threads(counts.shape[1]), user_api="blas"):
+    with algebra.threads(_threads(counts.shape[1])):
         terms = prior.terms(counts.shape[1] + frame, counts.shape[1], mean, scale)
         problem = _Problem(counts, (margins - mean) / scale, frame, terms, weights)
         first = _first(problem, start, scale)
@@ -80,12 +78,6 @@ def fit_gauss_newton(
     loss = float(np.mean(state.residual**2)) * scale**2
     model = posterior.model.affine(scale, mean)
     return model, FitReport(converged, used, loss), posterior
-
-
-@functools.cache
-def _controller() -> ThreadpoolController:
-    """Finding the libraries' thread pools takes milliseconds, and there are many fits."""
-    return ThreadpoolController()
 
 
 def _threads(players: int) -> int | None:

@@ -79,9 +79,13 @@ def _is_long(encoding: Encoding) -> bool:
 
 
 def _cut(start: int, aim: int, limit: int, sentences: IntArray, words: IntArray) -> int:
-    """The token before which to cut: nearest to the aim, or at the limit where none serves."""
+    """The token before which to cut: nearest to the aim, or at the limit where none serves.
+
+    `sentences` and `words` are sorted: the tokens that begin one.
+    """
     for cuts in (sentences, words):
-        good = cuts[(cuts > start + limit // 2) & (cuts <= start + limit)]
+        edges = np.searchsorted(cuts, (start + limit // 2, start + limit), side="right")
+        good = cuts[edges[0] : edges[1]]
         if len(good):
             return int(good[np.argmin(np.abs(good - aim))])
     return start + limit

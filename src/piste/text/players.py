@@ -173,14 +173,24 @@ def _units_under(text: str, tokens: Sequence[Span], unit: str) -> tuple[list[Spa
     if not spans:
         return [], []
     overlaps = _overlaps(tokens, spans)
-    merged = list(range(len(spans)))
-    for low, high in overlaps:
-        # A token over several units (a piece like "d.") makes one unit of them.
-        merged[low + 1 : high + 1] = [merged[low]] * (high - low)
-    for unit_index, owner in enumerate(merged):
+    merged = _merged(overlaps, len(spans))
+    for unit_index, owner in enumerate(merged.tolist()):
         spans[owner] = (spans[owner][0], max(spans[owner][1], spans[unit_index][1]))
-    owners = np.maximum.accumulate([merged[low] for low, _ in overlaps] or [0])
-    return spans, owners[: len(overlaps)].tolist()
+    owners = np.maximum.accumulate(merged[[low for low, _ in overlaps]])
+    return spans, owners.tolist()
+
+
+def _merged(overlaps: Sequence[tuple[int, int]], units: int) -> IntArray:
+    """The first of the units that each one belongs with [units].
+
+    A token over several units (a piece like "d.") makes one unit of them.
+    """
+    low, high = np.array(overlaps, dtype=np.int64).T
+    steps = np.zeros(units + 1, dtype=np.int64)  # of the number of tokens that reach in from before
+    np.add.at(steps, low + 1, 1)
+    np.add.at(steps, high + 1, -1)
+    is_joined = np.cumsum(steps)[:units] > 0
+    return np.maximum.accumulate(np.where(is_joined, 0, np.arange(units)))
 
 
 def _overlaps(tokens: Sequence[Span], units: Sequence[Span]) -> list[tuple[int, int]]:

@@ -8,18 +8,28 @@ from piste.text.encoding import Span
 
 JOINERS = frozenset("'’‑-·_\u200c\u200d")  # inside a word when letters stand on both sides
 ZERO_WIDTH_JOINER = "\u200d"
+INVISIBLE = frozenset(("Zs", "Zl", "Zp", "Cc", "Cf", "Cs"))  # separators, controls, formats
 # Scripts written without spaces, whose characters each stand for themselves.
 CHARACTER_SCRIPTS = ((0x3040, 0x30FF), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF),
                      (0x20000, 0x323AF))  # fmt: skip
+MODIFIERS = ((0x1F3FB, 0x1F3FF), (0xE0020, 0xE007F))
 ABBREVIATIONS = frozenset(
     ("mr", "mrs", "ms", "dr", "prof", "sr", "jr", "st", "vs", "etc", "e.g", "i.e", "inc", "ltd",
      "co", "no", "vol", "fig", "approx", "dept", "est")
 )  # fmt: skip
-SENTENCE_END = re.compile(r"[.!?…。！？؟।]+[\"'”’)\]]*(?=\s|$)|[。！？]+|\n\s*\n")
+# Possessive, and tried once for each run of marks: what fails at its first mark fails at all of
+# them, and trying each would take quadratic time.
+SENTENCE_END = re.compile(
+    r"(?<![.!?…。！？؟।])[.!?…。！？؟।]++[\"'”’)\]]*+(?=\s|$)|[。！？]++|\n\s*\n"
+)
 
 
 def word_spans(text: str) -> list[Span]:
-    """Words (with inner apostrophes and hyphens), and every other visible character by itself."""
+    """Words (with inner apostrophes and hyphens), and every other visible character by itself.
+
+    Characters that Unicode leaves to fonts (private use) or to its next version count as visible:
+    they are icons and new emoji.
+    """
     spans: list[Span] = []
     position = 0
     while position < len(text):
@@ -55,7 +65,7 @@ def is_word_character(character: str) -> bool:
 
 def _word_end(text: str, start: int) -> int:
     """The end of the unit that begins at `start`; `start` itself where none begins."""
-    if unicodedata.category(text[start])[0] in "ZC":  # separators and control characters
+    if not _is_visible(text[start]):
         return start
     if is_word_character(text[start]) and not is_character_script(text[start]):
         return _letters_end(text, start)
@@ -81,13 +91,27 @@ def _letter_at(text: str, index: int) -> bool:
 def _marks_end(text: str, end: int) -> int:
     """Past what belongs to the symbol before `end`: accents, skin tones, joined emoji."""
     while end < len(text):
-        if text[end] == ZERO_WIDTH_JOINER and end + 1 < len(text):
+        if text[end] == ZERO_WIDTH_JOINER and _symbol_at(text, end + 1):
             end += 2
-        elif unicodedata.category(text[end])[0] == "M" or 0x1F3FB <= ord(text[end]) <= 0x1F3FF:
+        elif unicodedata.category(text[end])[0] == "M" or _is_modifier(text[end]):
             end += 1
         else:
             break
     return end
+
+
+def _symbol_at(text: str, index: int) -> bool:
+    """Whether a visible character stands there that is not part of a word of letters."""
+    return index < len(text) and _is_visible(text[index]) and not _letter_at(text, index)
+
+
+def _is_visible(character: str) -> bool:
+    return unicodedata.category(character) not in INVISIBLE
+
+
+def _is_modifier(character: str) -> bool:
+    """Whether it changes the emoji before it: a skin tone, or a tag (the flag of Wales has six)."""
+    return any(low <= ord(character) <= high for low, high in MODIFIERS)
 
 
 def _is_abbreviation(text: str, end: int, mark: str) -> bool:
