@@ -204,8 +204,15 @@ def test_a_quote_that_the_next_row_seems_to_close_is_a_problem_of_these_rows(tmp
     assert [(one.id, one.text) for one in found if one.problem is None] == [
         ("1", "good"), ("4", "fine, really"), ("5", "ok"),
     ]  # fmt: skip
-    (problem,) = [one.problem for one in found if one.problem is not None]
-    assert problem.startswith("Lines 3 to 4: not CSV")
+    problems = [one.problem for one in found if one.problem is not None]
+    assert [problem[:15] for problem in problems] == ["Line 3: not CSV", "Line 4: not CSV"]
+
+
+def test_tsv_is_often_written_without_quoting(tmp_path):
+    content = 'text\tlabel\n"Great" movie, loved it\t1\n"quoted, well"\t0\n'
+    (tmp_path / "a.tsv").write_text(content)
+    rows = [(one.text, one.label) for one in read_examples(tmp_path / "a.tsv")]
+    assert rows == [('"Great" movie, loved it', "1"), ("quoted, well", "0")]
 
 
 def test_the_first_row_may_be_malformed_and_the_header_may_not(tmp_path):

@@ -223,6 +223,7 @@ def test_a_build_that_was_stopped_pays_nothing_twice(tmp_path, planted, monkeypa
     undisturbed = piste.build_lexicon(texts, piste.from_function(planted, ["no", "yes"]))
     assert found.values == pytest.approx(undisturbed.values, abs=1e-6)
     assert sum(calls) < undisturbed.facts["sequences"] - asked + 200
+    assert found.facts == undisturbed.facts  # what it cost in all, not since the stop
     assert not (tmp_path / "lexicon.json.answers").exists()
 
 

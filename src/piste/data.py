@@ -235,12 +235,22 @@ def _records(stream: IO[str], path: Path, delimiter: str) -> Iterator[tuple[str,
             record = _next_record(reader)
         except csv.Error as error:
             _check_quotes(lines, first, path, delimiter)
-            place = _place(first, reader.line_num)
-            yield place, f'{place}: not CSV ({error}). Double the quotes inside a cell, as in "".'
+            for number, line in enumerate(lines.latest, start=first):
+                yield (
+                    f"Line {number}",
+                    _unquoted(line, delimiter, f"Line {number}: not CSV ({error})"),
+                )
             continue
         if record is None:
             return
         yield _place(first, reader.line_num), record
+
+
+def _unquoted(line: str, delimiter: str, problem: str) -> list[str] | str:
+    """A line whose quotes do not fit: TSV is often written without quoting, CSV is not."""
+    if delimiter == "\t":
+        return line.rstrip("\r\n").split(delimiter)
+    return f'{problem}. Double the quotes inside a cell, as in "".'
 
 
 def _place(first: int, last: int) -> str:

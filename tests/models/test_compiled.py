@@ -41,12 +41,45 @@ def test_a_decoder_compiles_too_and_reads_the_last_token(byte_level, cache):
     assert model.config.pad_token_id is None
 
 
-def test_it_is_converted_once(wordpiece, cache, monkeypatch):
-    model = tiny_bert(len(wordpiece))
-    piste.load(model, wordpiece)
+def test_a_model_of_a_folder_is_converted_once(wordpiece, cache, tmp_path, monkeypatch):
+    folder = tmp_path / "model"
+    tiny_bert(len(wordpiece)).save_pretrained(folder)
+    wordpiece.save_pretrained(folder)
+    piste.load(folder)
     assert len(list(cache.iterdir())) == 1
     monkeypatch.setattr(compiled, "_convert", lambda *_: pytest.fail("converted again"))
-    assert isinstance(piste.load(model, wordpiece), CompiledClassifier)
+    assert isinstance(piste.load(folder), CompiledClassifier)
+
+
+def test_a_hooked_model_does_not_answer_for_the_plain_one(wordpiece, cache, tmp_path):
+    """Hooks are traced into the graph, and the weights do not show them."""
+    folder = tmp_path / "model"
+    model = tiny_bert(len(wordpiece))
+    model.save_pretrained(folder)
+    wordpiece.save_pretrained(folder)
+    hook = model.bert.embeddings.register_forward_hook(lambda module, inputs, out: out.flip(-1))
+    piste.load(model, wordpiece)
+    hook.remove()
+    ids = np.array([[2, 9, 8, 3]])
+    plain = piste.load(folder, backend="torch").logits(ids)
+    assert piste.load(folder).logits(ids) == pytest.approx(plain, abs=1e-4)
+
+
+def test_a_cached_graph_of_another_model_is_converted_anew(wordpiece, cache, tmp_path):
+    folders = [tmp_path / "one", tmp_path / "other"]
+    for seed, folder in enumerate(folders):
+        tiny_bert(len(wordpiece), seed=seed).save_pretrained(folder)
+        wordpiece.save_pretrained(folder)
+        piste.load(folder)
+    one, other = cache.iterdir()
+    for file in one.iterdir():
+        file.write_bytes((other / file.name).read_bytes())
+    ids = np.array([[2, 9, 8, 3]])
+    for folder in folders:
+        classifier = piste.load(folder)
+        assert isinstance(classifier, CompiledClassifier)
+        expected = piste.load(folder, backend="torch").logits(ids)
+        assert classifier.logits(ids) == pytest.approx(expected, abs=1e-4)
 
 
 def test_other_weights_or_another_configuration_have_another_key(wordpiece):

@@ -31,16 +31,24 @@ def stored(cache):
     return folder
 
 
-def answers(model, tokenizer, backend="openvino"):
-    classifier = piste.load(model, tokenizer, backend=backend)
+@pytest.fixture
+def saved(model, wordpiece, tmp_path):
+    """Only a model that piste reads from files is kept."""
+    model.save_pretrained(tmp_path / "model")
+    wordpiece.save_pretrained(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def answers(folder, tokenizer, backend="openvino"):
+    classifier = piste.load(folder, backend=backend)
     ids = np.arange(4, len(tokenizer))[:, None]  # every token: a damaged row would show
     return classifier.logits(np.hstack([np.full_like(ids, 2), ids, np.full_like(ids, 3)]))
 
 
 @pytest.mark.parametrize("damage", ["graph", "weights", "one row", "cut", "no digest"])
-def test_a_damaged_file_is_converted_anew(damage, model, wordpiece, cache):
-    expected = answers(model, wordpiece, "torch")
-    answers(model, wordpiece)
+def test_a_damaged_file_is_converted_anew(damage, model, saved, wordpiece, cache):
+    expected = answers(saved, wordpiece, "torch")
+    answers(saved, wordpiece)
     folder = stored(cache)
     weights = folder / graph_cache.WEIGHTS
     if damage == "graph":
@@ -57,32 +65,32 @@ def test_a_damaged_file_is_converted_anew(damage, model, wordpiece, cache):
         weights.write_bytes(weights.read_bytes()[:-100])
     else:
         (folder / graph_cache.DIGEST).unlink()
-    assert answers(model, wordpiece) == pytest.approx(expected, abs=1e-4)
+    assert answers(saved, wordpiece) == pytest.approx(expected, abs=1e-4)
     assert graph_cache.read(stored(cache)) is not None  # mended
 
 
 @pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
-def test_a_folder_that_others_can_write_is_not_used(model, wordpiece, cache, caplog):
+def test_a_folder_that_others_can_write_is_not_used(saved, cache, caplog):
     cache.mkdir(mode=0o777)
     cache.chmod(0o777)
-    assert isinstance(piste.load(model, wordpiece), CompiledClassifier)
+    assert isinstance(piste.load(saved), CompiledClassifier)
     assert list(cache.iterdir()) == []
     assert "can be written by other users" in caplog.text
 
 
 @pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
-def test_our_folder_is_private(model, wordpiece, cache):
-    piste.load(model, wordpiece)
+def test_our_folder_is_private(saved, cache):
+    piste.load(saved)
     assert cache.stat().st_mode & 0o077 == 0
 
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), RuntimeError("write")])
-def test_a_full_disk_is_no_obstacle(error, model, wordpiece, cache, monkeypatch, caplog):
+def test_a_full_disk_is_no_obstacle(error, saved, cache, monkeypatch, caplog):
     def full(*_, **__):
         raise error
 
     monkeypatch.setattr(runtime.library(), "save_model", full)
-    assert isinstance(piste.load(model, wordpiece), CompiledClassifier)
+    assert isinstance(piste.load(saved), CompiledClassifier)
     assert "Cannot keep the converted model" in caplog.text
     assert list(cache.iterdir()) == []
 

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -103,15 +104,16 @@ class CompiledClassifier:
             )
             return self.origin.logits(ids)
 
-    def verify(self, ids: IntArray) -> str:
-        """Compare the compiled answer to one sequence [1, tokens] with torch's.
+    def verify(self, ids: IntArray | None) -> str:
+        """Compare the compiled answer to one sequence [1, tokens] with torch's; None: the weights
+        with those that were compiled, for who asks about many texts.
 
         Returns a note where the model has changed since it was compiled; it is then compiled anew.
         Training, hooks and writes to the weights cannot be noticed otherwise. A model that piste
         read from files is nobody else's to change, and is not compared.
         """
         with self.lock:
-            if self.copy is None or self.origin.owned or self._agrees(self.copy, ids):
+            if self.copy is None or self.origin.owned or self._is_current(self.copy, ids):
                 return ""
             self._recompile(ids)
             if self.copy is None:
@@ -124,6 +126,11 @@ class CompiledClassifier:
     def notes(self, may_ask: bool = True, whole: FloatArray | None = None) -> tuple[str, ...]:
         return (self.trouble,) if self.trouble else ()
 
+    def _is_current(self, copy: Copy, ids: IntArray | None) -> bool:
+        if ids is None:
+            return _digest(self.origin.model) == copy.digest
+        return self._agrees(copy, ids)
+
     def _agrees(self, copy: Copy, ids: IntArray) -> bool:
         expected = self.origin.logits(ids)
         gap = float(np.abs(self.logits(ids) - expected).max())
@@ -132,14 +139,14 @@ class CompiledClassifier:
             return True
         return gap <= LARGEST_DIFFERENCE and _digest(self.origin.model) == copy.digest
 
-    def _recompile(self, ids: IntArray) -> None:
+    def _recompile(self, ids: IntArray | None) -> None:
         if self.recompilations == RECOMPILATIONS:
             self._stay_in_torch("it changed again and again after it was loaded")
             return
         self.recompilations += 1
         try:
             self.copy = _checked_copy(self.origin)
-            if not self._agrees(self.copy, ids):
+            if not self._is_current(self.copy, ids):
                 self._stay_in_torch("compiled, it answers this text differently")
         except CannotCompile as error:
             self._stay_in_torch(str(error))
@@ -186,8 +193,11 @@ def _checked_copy(classifier: HuggingFaceClassifier) -> Copy:
     """The model compiled as it is now, where its answers are torch's."""
     try:
         digest = _digest(classifier.model)
-        network = _compiled(classifier, digest)
-        difference = _difference(classifier, network)
+        folder = _cache_folder(classifier, digest)
+        network, difference = _compiled(classifier, folder)
+        if folder is not None and not difference <= LARGEST_DIFFERENCE:
+            graph_cache.remove(folder)  # of another model after all: convert it anew
+            network, difference = _compiled(classifier, None)
     except Exception as error:  # a converter may fail in any way; torch still works
         raise CannotCompile(f"OpenVINO cannot run it ({_reason(error)})") from error
     if not difference <= LARGEST_DIFFERENCE:
@@ -201,16 +211,33 @@ def _reason(error: Exception) -> str:
     return lines[-1].rstrip(".")[:200] if lines else type(error).__name__
 
 
-def _compiled(classifier: HuggingFaceClassifier, digest: str) -> Network:
-    inputs = 3 if 1 < classifier.reader.types < ANY_TYPE else 2
-    folder = graph_cache.folder_for(f"{digest}-{inputs}")
+def _cache_folder(classifier: HuggingFaceClassifier, digest: str) -> Path | None:
+    """Where the converted model is kept; None for one that its weights do not tell all of.
+
+    Hooks, a patched forward or a class of somebody else's are traced into the graph, and another
+    model with the same weights must not be answered by it.
+    """
+    of_transformers = type(classifier.model).__module__.startswith("transformers.")
+    if not (classifier.owned and of_transformers):
+        return None
+    return graph_cache.folder_for(f"{digest}-{_inputs(classifier)}")
+
+
+def _inputs(classifier: HuggingFaceClassifier) -> int:
+    """Ids, mask and, where the model knows several, token types."""
+    return 3 if 1 < classifier.reader.types < ANY_TYPE else 2
+
+
+def _compiled(classifier: HuggingFaceClassifier, folder: Path | None) -> tuple[Network, float]:
+    """The model on OpenVINO, and how far its logits are from torch's."""
     graph = None if folder is None else graph_cache.read(folder)
     if graph is None:
         log.info("Converting the model for OpenVINO.")
-        graph = _convert(classifier.model, inputs)
+        graph = _convert(classifier.model, _inputs(classifier))
         if folder is not None:
             graph_cache.keep(graph, folder)
-    return Network(graph)
+    network = Network(graph)
+    return network, _difference(classifier, network)
 
 
 def _digest(model: Any) -> str:

@@ -57,7 +57,7 @@ def fingerprint(classifier: Classifier, samples: Iterable[Sample]) -> Fingerprin
     """
     asked = unlocked(classifier)
     parts = _digests(asked)
-    if "weights" not in parts or not _is_own(asked):
+    if "weights" not in parts or not (_is_own(asked) and _is_ours(asked)):
         parts[ANSWERS] = dict(_answers(asked, samples))
         remote = isinstance(getattr(asked, "function", None), RemoteLabels)
         parts[WITHIN] = SERVER_NOISE if remote else ROUNDING
@@ -165,6 +165,12 @@ def _glance(classifier: Any) -> Glance:
         return ()
     weights = (weight for weight in model.parameters() if weight.numel())
     return tuple(float(weight.detach()[(0,) * weight.dim()]) for weight in weights)
+
+
+def _is_ours(classifier: Any) -> bool:
+    """Whether piste read the model from files; hooks of an owner show in its answers only."""
+    origin = getattr(classifier, "origin", classifier)
+    return bool(getattr(origin, "owned", True))
 
 
 def _is_own(classifier: Any) -> bool:

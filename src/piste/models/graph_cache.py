@@ -58,8 +58,13 @@ def read(folder: Path) -> Any | None:
         log.warning("The converted model in %s is damaged: converting it anew.", folder)
     except (OSError, RuntimeError) as error:
         log.warning("Cannot read the converted model in %s: %s.", folder, first_line(error))
-    shutil.rmtree(folder, ignore_errors=True)
+    remove(folder)
     return None
+
+
+def remove(folder: Path) -> None:
+    """Forget a converted model."""
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def keep(graph: Any, folder: Path) -> None:

@@ -66,9 +66,9 @@ class WithNotes(Protocol):
 class Verifiable(Protocol):
     """A classifier that stands in for another one, which may change behind its back."""
 
-    def verify(self, ids: IntArray) -> str:
-        """Compare the answers of both to one sequence [1, tokens], and use the original's from
-        now on where they differ. Returns a note on a difference, else "".
+    def verify(self, ids: IntArray | None) -> str:
+        """Compare the answers of both to one sequence [1, tokens], or with None their weights, and
+        use the original's from now on where they differ. Returns a note on a difference, else "".
         """
         ...
 

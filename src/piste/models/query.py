@@ -218,11 +218,18 @@ class Query:
 
         That forward pass is not counted: it asks nothing about the text.
         """
-        if self.verified or not len(ids) or not isinstance(self.classifier, Verifiable):
-            return
+        if not self.verified and len(ids):
+            self._compare(ids)
+
+    def verify_weights(self) -> None:
+        """The same by the weights, for queries about words that no one text holds."""
+        self._compare(None)
+
+    def _compare(self, ids: IntArray | None) -> None:
         self.verified = True
-        note = self.classifier.verify(ids)
-        self.remarks += (note,) if note else ()
+        if isinstance(self.classifier, Verifiable):
+            note = self.classifier.verify(ids)
+            self.remarks += (note,) if note else ()
 
     def _try(self, ids: IntArray) -> FloatArray | None:
         """One batch; None where it does not fit into memory, and then the next one is smaller."""

@@ -148,6 +148,7 @@ def from_endpoint(
         backend=f"{api} endpoint",
         remarks=ask.notes,
         asks_twice=False,  # the second answer would be the first one, kept
+        parallel=True,
     )
 
 
@@ -222,7 +223,9 @@ class RemoteLabels:
         """The tokens and their log-probabilities, asked again with growing pauses."""
         problem, tries = "", 0
         while tries <= self.endpoint.retries:
-            self._wait_for_the_rate(stopped)
+            if self._waits_in_vain(stopped):
+                problem = problem or "another question has failed"
+                break
             tries += 1
             try:
                 return top_tokens(parsed(self._sent(request).body), self.endpoint.api)
@@ -241,14 +244,15 @@ class RemoteLabels:
             "Check that it is up; answers of a model with a name are kept, and not asked again.",
         )
 
-    def _wait_for_the_rate(self, stopped: threading.Event) -> None:
+    def _waits_in_vain(self, stopped: threading.Event) -> bool:
+        """Wait until the rate allows the next question; True where none is to be asked any more."""
         if self.endpoint.rate is None:
-            return
+            return stopped.is_set()
         with self._lock:
             now = time.monotonic()
             mine = max(now, self._next)
             self._next = mine + 1 / self.endpoint.rate
-        stopped.wait(max(0.0, mine - now))
+        return stopped.wait(max(0.0, mine - now))
 
     def _sent(self, request: Mapping[str, Any]) -> Reply:
         """The endpoint's answer with a status of success."""

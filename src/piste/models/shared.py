@@ -72,7 +72,7 @@ class _Notes(Shared):
 
 
 class _Verified(Shared):
-    def verify(self, ids: IntArray) -> str:
+    def verify(self, ids: IntArray | None) -> str:
         return str(self._locked("verify", ids))
 
 

@@ -157,6 +157,7 @@ def build_lexicon(
         add_vocabulary(corpus, asked)
     rows, lengths_from = designed(corpus, effort, rng)
     query = Query(asked, corpus.frame or Frame(), batch_tokens=batch_tokens)
+    query.verify_weights()
     inputs = lexicon_inputs(corpus.read, unit, effort, seed, whole_vocabulary)
     model = fingerprint(asked, word_samples(corpus.words))
     answers = Answers.open(
@@ -173,13 +174,23 @@ def build_lexicon(
     margins, scale = columns(outputs, asked)
     lexicon = fitted(corpus, asked, rows, margins, scale, lengths_from)
     lexicon.fingerprint.update(model)
-    lexicon.facts.update(
-        inputs=inputs, texts=corpus.texts, sequences=query.forwards, tokens=query.tokens
-    )
+    sequences, tokens = _cost(rows, parts, query.frame)
+    lexicon.facts.update(inputs=inputs, texts=corpus.texts, sequences=sequences, tokens=tokens)
     if out is not None:
         lexicon.save(out)
         answers.remove()
     return lexicon
+
+
+def _cost(rows: Ragged, parts: Ragged, frame: Frame) -> tuple[int, int]:
+    """How many sequences and tokens the rows cost in all, whichever process asked for them."""
+    sequences = tokens = 0
+    for _, chunk in _chunks(rows, None):
+        asked = chunk.expand(parts)
+        distinct = {asked.row(index).tobytes(): index for index in range(len(asked))}
+        sequences += len(distinct)
+        tokens += int(asked.lengths[list(distinct.values())].sum()) + len(distinct) * frame.size
+    return sequences, tokens
 
 
 def _ask(query: Query, parts: Ragged, rows: Ragged) -> FloatArray:

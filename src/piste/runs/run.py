@@ -117,6 +117,7 @@ def run(
     )
     shards.check_library()
     workers = _workers(engine, workers, job, classifier)
+    limit = None if limit is None else whole_number("limit", limit, 1)
     source = Source(os.fspath(data), columns, limit, split, whole_number("shard", shard, 1))
     folder, head = Path(out), source.head()
     first = next(iter(usable(head)), head[0])
