@@ -14,10 +14,10 @@ import numpy as np
 import texts
 
 import piste
+from piste.arrays import Ragged
 from piste.design import deletions, short, singles, subsets
 from piste.models.query import Query
 from piste.models.target import margins
-from piste.ragged import Ragged
 from piste.text.players import Players, split
 
 ROWS = 60  # fresh sequences of each kind

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 import piste
-from piste.compare import on_trial
 from piste.data import read_examples
 from piste.metrics.deletion import deletion
 from piste.runs import shards
@@ -56,8 +55,9 @@ def looped(classifier: Any, texts: list[str]) -> dict[str, Any]:
 
 
 def worth(classifier: Any, found: piste.Explanation) -> float:
-    query, players, target = on_trial(found.text, classifier, found.target.index)
-    return float(deletion(query, players, target, found.scores["lin"]) or 0.0)
+    options = piste.Options(target=found.target.index)
+    decision = piste.Decision.on(found.text, classifier, options)
+    return float(deletion(decision, found.scores["lin"]) or 0.0)
 
 
 def without(given: argparse.Namespace, sample: list[int], loop: dict[str, Any]) -> None:

@@ -9,10 +9,10 @@ import time
 import numpy as np
 
 from piste.design import short
-from piste.explanation import FitReport
-from piste.surrogates.gauss_newton import fit_gauss_newton
-from piste.surrogates.sgd import SgdSettings, fit_sgd
-from piste.surrogates.slalom import SlalomModel, count_matrix
+from piste.result.explanation import FitReport
+from piste.surrogates.slalom.gauss_newton import fit_gauss_newton
+from piste.surrogates.slalom.model import SlalomModel, count_matrix
+from piste.surrogates.slalom.sgd import SgdSettings, fit_sgd
 
 
 def main() -> None:

@@ -19,11 +19,11 @@ from functools import cached_property
 import numpy as np
 from scipy.special import expit
 
-from piste.formula import Formula
+from piste.arrays import Ragged
 from piste.models.protocol import Classifier
 from piste.models.query import Query
 from piste.models.target import margins
-from piste.ragged import Ragged
+from piste.result.formula import Formula
 from piste.text.players import Players, split
 
 STEPS = 25  # points of a curve at most, evenly spaced

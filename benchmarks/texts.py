@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from piste.arrays import Ragged
 from piste.models.protocol import Classifier
 from piste.models.query import Query
-from piste.ragged import Ragged
 
 MIX = ("100", "100", "200")  # words of the reviews, over and over
 

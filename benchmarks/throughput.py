@@ -9,9 +9,9 @@ import time
 import numpy as np
 
 import piste
+from piste.arrays import Ragged
 from piste.design import mixed_shares, portions, short, singles
 from piste.models.query import BATCH_TOKENS, Query
-from piste.ragged import Ragged
 from piste.text.encoding import Frame
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from matplotlib.axes import Axes
 
 import piste
-from piste.explanation import Explanation
 from piste.models.protocol import Classifier
+from piste.result.explanation import Explanation
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 TEXT = (

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import piste
 from piste.data import Columns, label_number, read_examples
 from piste.errors import FileError, PisteError
-from piste.runs.corpus import summarise
+from piste.runs.word_summary import summarise
 
 ROWS = [{"id": "a", "text": "good film", "label": 1}, {"id": "b", "text": "bad, film", "label": 0}]
 

@@ -18,7 +18,7 @@ SOURCE = ROOT / "src" / "piste"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 HOLDERS = packages_distributions()  # of top-level modules
-LOADERS = {"import_module", "find_spec", "_library"}  # functions that take a module's name
+LOADERS = {"import_module", "find_spec", "require"}  # functions that take a module's name
 # A folder of the package that may use an extra without asking whether it is there.
 ROOMS = {"web": "web"}
 

@@ -49,7 +49,7 @@ def desk(furnished, loaded_once, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr("piste.models.loading.load", loaded_once)
     monkeypatch.setattr("piste.runs.job.load", loaded_once)
-    monkeypatch.setattr("piste.models.remote._pause", lambda attempt: 0.01)
+    monkeypatch.setattr("piste.models.backends.endpoint._pause", lambda attempt: 0.01)
     return tmp_path
 
 

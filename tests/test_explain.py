@@ -112,7 +112,7 @@ def test_numbers_that_make_no_sense(demo, settings):
     ("settings", "listed"),
     [
         ({"method": "slalon"}, "slalom, slalom-ana, lime"),
-        ({"unit": "letter"}, "token, word, sentence"),
+        ({"unit": "letter"}, "word, token, sentence"),
         ({"target": "happy"}, "negative, positive"),
         ({"target": 2}, "0 to 1"),
         ({"repeats": "once"}, "shared, separate"),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import piste
 from piste.errors import FileError, SettingError
-from piste.explanation import Agreement, Fidelity
+from piste.result.explanation import Agreement, Fidelity
 from tests.planted import PlantedSlalom
 
 

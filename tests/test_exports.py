@@ -86,8 +86,8 @@ def test_a_missing_library_is_named(library, call, explanation, monkeypatch):
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(piste.PisteError) as caught:
         getattr(explanation, call)()
-    assert f"This needs {library}" in caught.value.cause
-    assert caught.value.remedy == f"pip install 'piste[{library}]'"
+    assert f"{call}() needs {library}" in caught.value.cause
+    assert f"pip install 'piste[{library}]'" in caught.value.remedy
     assert library in EXTRAS
 
 

@@ -5,8 +5,8 @@ import pytest
 
 import piste
 from piste.errors import FileError, SettingError
-from piste.explanation import Explanation
-from piste.formula import Formula
+from piste.result.explanation import Explanation
+from piste.result.formula import Formula
 from tests.planted import PlantedSlalom
 from tests.test_explain import REVIEW
 

@@ -17,10 +17,10 @@ from rich.console import Console
 
 import piste
 from piste.compare import Comparison, Figures
-from piste.explanation import Target
 from piste.render import comparison_html, comparison_terminal, evaluation, html, terminal
+from piste.result.explanation import Target
 from piste.runs.evaluate import Evaluation
-from piste.runs.summary import as_csv, as_markdown
+from piste.runs.statistics import as_csv, as_markdown
 from tests.render.samples import sample, words_of
 
 TOKENS = (

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import piste
+from piste.arrays import Ragged
 from piste.errors import FileError, InputError, PisteError, SettingError
 from piste.lexicon import Lexicon
-from piste.ragged import Ragged
-from piste.surrogates.slalom import count_matrix
+from piste.surrogates.slalom.model import count_matrix
 from tests.conftest import tiny_bert
 from tests.planted import PlantedSlalom
 from tests.surrogates.test_slalom import random_model
@@ -46,8 +46,8 @@ def test_planted_values_and_importances_are_recovered(planted, lexicon):
 
 
 def test_the_fit_is_the_dense_one():
-    from piste.surrogates.gauss_newton import fit_gauss_newton
-    from piste.surrogates.large import fit_large
+    from piste.surrogates.slalom.gauss_newton import fit_gauss_newton
+    from piste.surrogates.slalom.large import fit_large
     from tests.surrogates.test_fits import data, random_model
 
     for outputs in (1, 3):
@@ -74,7 +74,7 @@ def few_answers(seed):
 @pytest.mark.parametrize("seed", range(5))
 def test_rounding_in_the_answers_stays_rounding_in_the_fit(seed):
     """Another machine's answers differ by 1e-6. A fit that stops early is off by up to 0.3 then."""
-    from piste.surrogates.large import fit_large
+    from piste.surrogates.slalom.large import fit_large
 
     counts, margins = few_answers(seed)
     rounding = 1e-6 * np.random.default_rng(9).normal(size=margins.shape)
@@ -87,7 +87,7 @@ def test_rounding_in_the_answers_stays_rounding_in_the_fit(seed):
 
 
 def test_the_errors_cover_the_truth():
-    from piste.surrogates.large import fit_large
+    from piste.surrogates.slalom.large import fit_large
     from tests.surrogates.test_fits import data, random_model
 
     true = random_model(300, frame=True)

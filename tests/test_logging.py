@@ -7,8 +7,8 @@ import sys
 import pytest
 
 import piste
+from piste.arrays import Ragged
 from piste.models.query import Query
-from piste.ragged import Ragged
 from piste.text.encoding import Frame
 
 TEXT = "The plot is thin, but the acting is superb."

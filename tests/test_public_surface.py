@@ -10,7 +10,7 @@ import pytest
 import piste
 
 PACKAGES = ("models", "text", "surrogates", "runs", "render", "methods", "metrics")
-MODULES = (*PACKAGES, "compare", "data", "errors", "files", "ragged")
+MODULES = (*PACKAGES, "arrays", "compare", "data", "decision", "errors", "files", "options")
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference.md"
 
 

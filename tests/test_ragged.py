@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from piste.ragged import Ragged
+from piste.arrays import Ragged
 
 rows = st.lists(st.lists(st.integers(0, 5), max_size=6), min_size=1, max_size=8)
 

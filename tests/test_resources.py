@@ -14,7 +14,7 @@ import torch
 import piste
 from piste.errors import OutputError
 from piste.files import write_atomic
-from piste.models.callable import FunctionClassifier
+from piste.models.backends.function import FunctionClassifier
 from tests.planted import PlantedSlalom
 from tests.systems import posix_only
 

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import piste
+from piste.arrays import Ragged
 from piste.design import short
 from piste.models.query import Query
-from piste.ragged import Ragged
-from piste.surrogates.gauss_newton import fit_gauss_newton
-from piste.surrogates.sgd import fit_sgd
-from piste.surrogates.slalom import count_matrix
+from piste.surrogates.slalom.gauss_newton import fit_gauss_newton
+from piste.surrogates.slalom.model import count_matrix
+from piste.surrogates.slalom.sgd import fit_sgd
 from tests.surrogates.test_slalom import random_model
 
 pytestmark = pytest.mark.slow

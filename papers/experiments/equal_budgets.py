@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from papers.arrays import FloatArray
-from papers.decision import Decision
 from piste import KernelShap, Lime, Slalom, explain
+from piste.decision import Decision
 from piste.methods import Method
+from piste.metrics import deletion, extremes, insertion
 from piste.models import Classifier
 from piste.runs import Interval, interval
 
@@ -66,7 +67,7 @@ def measure(
     certainty = []
     for number, text in enumerate(texts):
         say(f"explaining review {number + 1} of {len(texts)}")
-        decision = Decision(text, classifier)
+        decision = Decision.on(text, classifier)
         certainty.append(_number(decision.target.probability))
         scored = _scored(classifier, text, decision.target.index, budget, seed)
         chance = np.random.default_rng([seed, number]).random(len(decision.players))
@@ -82,12 +83,12 @@ def _tried(
     decision: Decision, scored: Mapping[str, tuple[FloatArray, int]], steps: int
 ) -> dict[str, tuple[float, ...]]:
     """Insertion, deletion, normalised deletion and cost of each method on one text."""
-    ends = decision.extremes(steps)
+    ends = extremes(decision, steps)
     figures: dict[str, tuple[float, ...]] = {}
     for name, (scores, forwards) in scored.items():
-        fall = _number(decision.deletion(scores, steps))
+        fall = _number(deletion(decision, scores, steps))
         place = _number(None if ends is None else ends.place(fall))
-        missing = _number(decision.insertion(scores, steps))
+        missing = _number(insertion(decision, scores, steps))
         figures[name] = missing, fall, place, float(forwards)
     return figures
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 
 from papers.arrays import BoolArray
-from papers.decision import Decision
 from papers.experiments.base import Context, Outcome
 from papers.experiments.charts import SCORES
 from papers.experiments.reviews import (
@@ -21,6 +20,7 @@ from papers.experiments.reviews import (
 from papers.tables import Table
 from piste import Example, Explanation, explain
 from piste.compare import Comparison
+from piste.decision import Decision
 from piste.metrics import agreement, auroc, consensus
 
 SETTINGS = ONE_REVIEW
@@ -40,7 +40,7 @@ def highlighted(
     for name, (classifier, fact) in models.items():
         context.say(f"explaining with {name}")
         explanation = explain(example.text, classifier, seed=context.seed)
-        players = Decision(example.text, classifier).players
+        players = Decision.on(example.text, classifier).players
         marked = consensus(players, example.words, example.maps)
         if marked is None:
             continue

@@ -27,8 +27,8 @@ from papers.experiments.synthetic import (
 )
 from papers.experiments.synthetic import PAPER as PAPER_TRAINING
 from papers.tables import Table
+from piste.arrays import Ragged
 from piste.models import Classifier
-from piste.ragged import Ragged
 
 WORD = "perfect"
 TRUTH, NET = "linear truth", "ReLU net on counts"

@@ -16,7 +16,7 @@ from scipy.special import expit
 
 from papers.arrays import FloatArray, IntArray
 from papers.theory.toy import PAPER_WEIGHTS
-from piste.ragged import Ragged
+from piste.arrays import Ragged
 from piste.surrogates import SlalomModel, count_matrix
 
 WEIGHTS = PAPER_WEIGHTS  # log-odds of each word of the linear language

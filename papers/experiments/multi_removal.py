@@ -9,7 +9,6 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from papers.arrays import FloatArray
-from papers.decision import Decision
 from papers.experiments.base import Context, Outcome
 from papers.experiments.charts import COLOURS, DASHES
 from papers.experiments.reviews import (
@@ -22,9 +21,10 @@ from papers.experiments.reviews import (
 )
 from papers.tables import Table
 from piste import Example, Explanation, KernelShap, Lime, Slalom, explain
+from piste.arrays import Ragged
+from piste.decision import Decision
 from piste.methods import Method
 from piste.models import Classifier
-from piste.ragged import Ragged
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def measure(
     example: Example, classifier: Classifier, settings: RemovalSettings, seed: int
 ) -> dict[str, FloatArray]:
     """The squared error by the number of removed words [most], each method's and of no change."""
-    decision = Decision(example.text, classifier)
+    decision = Decision.on(example.text, classifier)
     target, players = decision.target, len(decision.players)
     removed = removals(players, settings, np.random.default_rng(seed))
     kept = [np.delete(np.arange(players), gone).tolist() for rows in removed for gone in rows]

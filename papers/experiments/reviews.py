@@ -26,7 +26,16 @@ from papers.experiments.architectures import (
 )
 from papers.experiments.base import Context
 from papers.experiments.training import Made, Recipe, accuracy, cached, key_of, quiet, train
-from piste import Example, IntegratedGradients, KernelShap, Lime, Slalom, evaluate, load
+from piste import (
+    Example,
+    Gradients,
+    IntegratedGradients,
+    KernelShap,
+    Lime,
+    Slalom,
+    evaluate,
+    load,
+)
 from piste.models import Classifier
 from piste.runs import Evaluation, View
 
@@ -246,7 +255,7 @@ def views(samples: int) -> list[View]:
         View("LIME", Lime(samples=samples), "removal"),
         View("SHAP", KernelShap(samples=samples), "removal"),
         View("IG", IntegratedGradients()),
-        View("Grad", "gradients"),
+        View("Grad", Gradients()),
         View("piste", Slalom()),
     ]
 

@@ -11,7 +11,6 @@ import torch
 from torch import Tensor, nn
 
 from papers.arrays import FloatArray
-from papers.decision import Decision
 from papers.experiments.architectures import (
     ARCHITECTURES,
     LABELS,
@@ -25,8 +24,10 @@ from papers.experiments.languages import LONGEST, Language
 from papers.experiments.training import Made, Recipe, cached, key_of, quiet, train
 from papers.theory.single_layer import seeded
 from piste import from_function, load
+from piste.arrays import Ragged
+from piste.decision import Decision
 from piste.models import Classifier
-from piste.ragged import Ragged
+from piste.options import Options
 
 POSITIVE = 1  # the class whose log-odds are meant throughout
 FRESH = 2000  # texts that an accuracy is measured on
@@ -154,7 +155,8 @@ def _accuracies(
 def log_odds(classifier: Classifier, language: Language, rows: Ragged) -> FloatArray:
     """The classifier's log-odds of "positive" for rows of word numbers, in its frame [rows]."""
     vocabulary = " ".join(language.words)
-    return Decision(vocabulary, classifier, POSITIVE, "token", "separate").margins(rows)
+    options = Options(target=POSITIVE, unit="token", repeats="separate")
+    return Decision.on(vocabulary, classifier, options).margins(rows)
 
 
 def framed(classifier: Classifier) -> bool:

@@ -35,8 +35,8 @@ from papers.experiments.synthetic import (
     transformers_of,
 )
 from papers.tables import Table
+from piste.arrays import Ragged
 from piste.models import Classifier
-from piste.ragged import Ragged
 from piste.surrogates import fit_gam, fit_gauss_newton, fit_linear
 
 LINEAR, GAM, SLALOM, FRAMED = "linear", "GAM", "SLALOM", "SLALOM + frame"

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from papers.arrays import BoolArray, FloatArray, IntArray, rank_correlation
-from papers.decision import Decision
 from papers.tables import Table
 from papers.theory.lime_by_subsets import (
     LIME_BANDWIDTH,
@@ -23,8 +22,10 @@ from papers.theory.lime_by_subsets import (
     subset_odds,
 )
 from piste import load
+from piste.arrays import Ragged
+from piste.decision import Decision
 from piste.models import Classifier
-from piste.ragged import Ragged
+from piste.options import Options
 
 BANDWIDTHS = (math.inf, LIME_BANDWIDTH)
 SUMMARY_COLUMNS = ("words", "measured", "large bandwidth", "lime's bandwidth")
@@ -94,7 +95,8 @@ def conjunctions(others: int = 10) -> Table:
 def measure(classifier: Classifier, text: str) -> SplitWords:
     """Word-level and piece-level LIME of one text."""
     by_word, by_piece = (
-        Decision(text, classifier, POSITIVE, unit, "separate") for unit in ("word", "token")
+        Decision.on(text, classifier, Options(target=POSITIVE, unit=unit, repeats="separate"))
+        for unit in ("word", "token")
     )
     words = by_word.players
     owner = np.repeat(np.arange(len(words)), words.ids.lengths)

@@ -17,15 +17,16 @@ if TYPE_CHECKING:
     from piste.compare import compare as compare
     from piste.data import Columns as Columns
     from piste.data import Example as Example
+    from piste.decision import Decision as Decision
     from piste.errors import PisteError as PisteError
     from piste.explain import explain as explain
-    from piste.explanation import Explanation as Explanation
-    from piste.explanation import Player as Player
     from piste.lexicon import Lexicon as Lexicon
     from piste.methods import METHODS as METHODS
     from piste.methods.adapted import adapt as adapt
     from piste.methods.anchors import Anchors as Anchors
     from piste.methods.attention import Attention as Attention
+    from piste.methods.base import Attribution as Attribution
+    from piste.methods.base import Method as Method
     from piste.methods.gam import GamSurrogate as GamSurrogate
     from piste.methods.gradients import Gradients as Gradients
     from piste.methods.integrated_gradients import IntegratedGradients as IntegratedGradients
@@ -35,16 +36,19 @@ if TYPE_CHECKING:
     from piste.methods.occlusion import Occlusion as Occlusion
     from piste.methods.rollout import Rollout as Rollout
     from piste.methods.slalom import Slalom as Slalom
-    from piste.methods.slalom_ana import SlalomAna as SlalomAna
-    from piste.models.callable import from_function as from_function
-    from piste.models.language_model import from_llm as from_llm
+    from piste.methods.slalom.analytic import SlalomAna as SlalomAna
+    from piste.models.backends.endpoint import from_endpoint as from_endpoint
+    from piste.models.backends.function import from_function as from_function
+    from piste.models.backends.language_model import from_llm as from_llm
     from piste.models.loading import load as load
-    from piste.models.predicting import predict as predict
-    from piste.models.remote import from_endpoint as from_endpoint
-    from piste.runs.corpus import summarise as summarise
+    from piste.models.predict import predict as predict
+    from piste.options import Options as Options
+    from piste.result.explanation import Explanation as Explanation
+    from piste.result.explanation import Player as Player
     from piste.runs.evaluate import evaluate as evaluate
     from piste.runs.lexicon import build_lexicon as build_lexicon
     from piste.runs.run import run as run
+    from piste.runs.word_summary import summarise as summarise
 
 __version__ = "0.2.0"
 
@@ -53,25 +57,29 @@ logging.getLogger("piste").addHandler(logging.NullHandler())
 
 _HOMES = {
     "load": "piste.models.loading",
-    "from_function": "piste.models.callable",
-    "from_llm": "piste.models.language_model",
-    "from_endpoint": "piste.models.remote",
-    "predict": "piste.models.predicting",
+    "from_function": "piste.models.backends.function",
+    "from_llm": "piste.models.backends.language_model",
+    "from_endpoint": "piste.models.backends.endpoint",
+    "predict": "piste.models.predict",
     "explain": "piste.explain",
     "compare": "piste.compare",
     "evaluate": "piste.runs.evaluate",
     "run": "piste.runs.run",
-    "summarise": "piste.runs.corpus",
+    "summarise": "piste.runs.word_summary",
     "build_lexicon": "piste.runs.lexicon",
     "adapt": "piste.methods.adapted",
     "Lexicon": "piste.lexicon",
     "Columns": "piste.data",
     "Example": "piste.data",
-    "Explanation": "piste.explanation",
-    "Player": "piste.explanation",
+    "Explanation": "piste.result.explanation",
+    "Player": "piste.result.explanation",
+    "Options": "piste.options",
+    "Decision": "piste.decision",
     "METHODS": "piste.methods",
+    "Method": "piste.methods.base",
+    "Attribution": "piste.methods.base",
     "Slalom": "piste.methods.slalom",
-    "SlalomAna": "piste.methods.slalom_ana",
+    "SlalomAna": "piste.methods.slalom.analytic",
     "Anchors": "piste.methods.anchors",
     "Attention": "piste.methods.attention",
     "GamSurrogate": "piste.methods.gam",

@@ -6,13 +6,13 @@ import json
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from piste.errors import PisteError, SettingError, few, whole_number
+from piste.arrays import FloatArray
+from piste.decision import Decision
+from piste.errors import PisteError, SettingError, few
 from piste.explain import explain
-from piste.explanation import Explanation, FloatArray, Target
-from piste.exports import data_frame, places
 from piste.files import write_atomic
 from piste.methods import find_method
 from piste.methods.base import Method
@@ -21,16 +21,15 @@ from piste.metrics.deletion import STEPS, deletion, insertion
 from piste.metrics.removal_fidelity import DRAWS, MOST, removal_error
 from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier
-from piste.models.query import Meter, Progress, Query
-from piste.models.target import resolve_target
-from piste.text.cutting import truncated
-from piste.text.encoding import texts
-from piste.text.players import Players, split
+from piste.models.query import Meter, Progress
+from piste.options import Options
+from piste.result.explanation import Explanation
+from piste.result.exports import data_frame, places
 
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["Comparison", "compare", "on_trial"]
+__all__ = ["Comparison", "compare"]
 SEVEN = (
     "slalom",
     "lime",
@@ -145,11 +144,9 @@ def compare(
     pair: str | None = None,
     target: str | int | None = None,
     unit: str = "word",
-    repeats: str = "shared",
-    seed: int = 0,
-    budget: int | None = None,
     measure: bool = False,
     progress: Progress | None = None,
+    **more: Any,
 ) -> Comparison:
     """Explain one decision by several methods, all towards the same target.
 
@@ -157,78 +154,61 @@ def compare(
     is listed in `failed` with the reason, and the others are compared.
     measure: also try each explanation on the model: delete its strongest words, check the changes
     it predicts. Some hundreds of sequences more.
-    budget: the most sequences each method may ask; the others are as in `explain`.
+    more: the other settings of `Options`; budget: the most sequences each method may ask.
     """
     chosen = named(methods)
-    budget = None if budget is None else whole_number("budget", budget, 1)
+    options = Options.of(target=target, unit=unit, **more)
     classifier = as_classifier(classifier)
-    query, players, resolved = on_trial(text, classifier, target, unit, repeats, pair)
-    found: dict[str, Explanation] = {}
+    if measure and options.long == "windows":
+        raise SettingError(
+            "A text in windows cannot be measured: the model never reads it at once.",
+            "Leave long or measure out.",
+        )
+    decision = Decision.on(text, classifier, options, pair)
+    if not options.means_every_class(classifier.labels):
+        options = replace(options, target=decision.target.index)
+    explanations: dict[str, Explanation] = {}
     failed: dict[str, str] = {}
     meter = Meter(progress)
     for name, method in chosen.items():
         try:
-            found[name] = explain(
-                text,
-                classifier,
-                method,
-                pair=pair,
-                target=resolved.index,
-                unit=unit,
-                repeats=repeats,
-                seed=seed,
-                budget=budget,
-                progress=meter,
+            explanations[name] = explain(
+                text, classifier, method, pair=pair, progress=meter, **options.named()
             )
         except PisteError as error:
             failed[name] = str(error)
         meter.next()
-    if not found:
+    if not explanations:
         raise SettingError("None of the methods could run.", next(iter(failed.values())))
-    query.progress = meter
-    figures = _measured(query, players, resolved, found, seed) if measure else {}
-    protocol = Protocol(STEPS, DRAWS, MOST, query.forwards) if measure else None
-    return Comparison(found, failed, agreement(list(found.values())), figures, protocol)
+    decision.query.progress = meter
+    figures = _measured(decision, explanations, options.seed) if measure else {}
+    protocol = Protocol(STEPS, DRAWS, MOST, decision.query.forwards) if measure else None
+    agreeing = agreement(list(explanations.values()))
+    return Comparison(explanations, failed, agreeing, figures, protocol)
 
 
 def named(methods: Sequence[str | Method]) -> dict[str, Method]:
     """The methods by name; a name that comes again is numbered."""
     if isinstance(methods, str) or not methods:
         raise SettingError(f"methods is {methods!r}.", 'Give several: ["slalom", "lime"].')
-    found: dict[str, Method] = {}
+    by_name: dict[str, Method] = {}
     for given in methods:
-        name, method = find_method(given)
-        again = sum(known == name or known.startswith(f"{name} ") for known in found)
-        found[f"{name} {again + 1}" if again else name] = method
-    return found
-
-
-def on_trial(
-    text: str,
-    classifier: Classifier,
-    wanted: str | int | None = None,
-    unit: str = "word",
-    repeats: str = "shared",
-    pair: str | None = None,
-) -> tuple[Query, Players, Target]:
-    """The line on which all are measured (nothing is asked twice), and the target of all."""
-    encoding = truncated(classifier.encode(*texts(text, pair)))
-    players = split(encoding, unit, repeats)
-    query = Query(classifier, encoding.frame)
-    whole = query.logits(players.tokens(players.whole))[0]
-    return query, players, resolve_target(classifier, whole, wanted)
+        method, name = find_method(given), find_method(given).name
+        again = sum(known == name or known.startswith(f"{name} ") for known in by_name)
+        by_name[f"{name} {again + 1}" if again else name] = method
+    return by_name
 
 
 def _measured(
-    query: Query, players: Players, target: Target, found: Mapping[str, Explanation], seed: int
+    decision: Decision, explanations: Mapping[str, Explanation], seed: int
 ) -> dict[str, Figures]:
     figures = {}
-    for name, explanation in found.items():
+    for name, explanation in explanations.items():
         scores = explanation.scores[explanation.primary]
         figures[name] = Figures(
-            deletion(query, players, target, scores),
-            insertion(query, players, target, scores),
-            removal_error(query, players, target, explanation, seed=seed),
+            deletion(decision, scores),
+            insertion(decision, scores),
+            removal_error(decision, explanation, seed=seed),
         )
     return figures
 

@@ -20,7 +20,8 @@ from itertools import accumulate, islice, zip_longest
 from pathlib import Path
 from typing import IO, Any
 
-from piste.errors import FileError, SettingError
+from piste.errors import FileError
+from piste.extras import require
 
 __all__ = ["Columns", "Example", "read_examples"]
 KINDS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
@@ -311,30 +312,20 @@ def _json_lines(stream: IO[str], path: Path) -> Iterator[Row]:
 
 
 def _parquet(path: Path) -> Iterator[Row]:
+    parquet, pyarrow = require("pyarrow.parquet", "Parquet"), require("pyarrow", "Parquet")
     try:
-        from pyarrow import ArrowException
-        from pyarrow.parquet import ParquetFile
-    except ImportError as error:
-        raise SettingError("Parquet needs pyarrow.", "pip install 'piste[data]'.") from error
-    try:
-        for batch in ParquetFile(path).iter_batches():
+        for batch in parquet.ParquetFile(path).iter_batches():
             yield from batch.to_pylist()
-    except ArrowException as error:
+    except pyarrow.ArrowException as error:
         raise FileError(f"{path} is not Parquet: {error}.", "Check the file.") from error
 
 
 def _from_hub(name: str, split: str) -> Iterator[Row]:
     """A data set of the hub, `name` or `name:configuration`, streamed."""
-    try:
-        from datasets import load_dataset
-    except ImportError as error:
-        raise SettingError(
-            f"There is no file {name!r}, and data sets by name need the datasets library.",
-            "Check the path, or pip install 'piste[data]'.",
-        ) from error
+    datasets = require("datasets", f"There is no file {name!r}, and a data set of that name")
     path, _, configuration = name.partition(":")
     try:
-        yield from load_dataset(path, configuration or None, split=split, streaming=True)
+        yield from datasets.load_dataset(path, configuration or None, split=split, streaming=True)
     except Exception as error:  # the library raises whatever its network layers raise
         raise FileError(
             f"There is no file {name!r}, and no data set of that name could be loaded:"

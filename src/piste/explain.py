@@ -1,21 +1,30 @@
 """The whole flow: text -> players -> design -> query -> fit -> Explanation."""
 
-import os
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from piste.explanation import Cost, Explanation, FloatArray
-from piste.lexicon import Lexicon
-from piste.methods.base import Method
+from piste.arrays import FloatArray, Ragged
+from piste.decision import Decision
+from piste.errors import SettingError
+from piste.extras import versions
+from piste.methods import find_method
+from piste.methods.base import Attribution, Method
+from piste.methods.class_columns import MOST
+from piste.methods.every_class import explain_every_class
 from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier
-from piste.models.query import BATCH_TOKENS, Meter, Progress, Query, Watch
-from piste.models.target import resolve_target
-from piste.task import Task, versions
+from piste.models.query import Meter, Progress, Query, Watch
+from piste.models.target import margins, resolve_target
+from piste.options import ALL, Options
+from piste.result.explanation import Cost, Explanation
+from piste.result.merging import merged
 from piste.text.cutting import cut
 from piste.text.encoding import Encoding, texts
-from piste.text.players import split
-from piste.windows import in_windows
 
 
 def explain(
@@ -26,17 +35,10 @@ def explain(
     pair: str | None = None,
     target: str | int | None = None,
     unit: str = "word",
-    repeats: str = "shared",
-    long: str = "truncate",
-    lexicon: Lexicon | str | os.PathLike[str] | None = None,
-    refine: int | None = None,
     seed: int = 0,
     budget: int | None = None,
-    tolerance: float | None = None,
-    batch_tokens: int = BATCH_TOKENS,
     progress: Progress | None = None,
-    answers: dict[bytes, FloatArray] | None = None,
-    rounds: Watch | None = None,
+    **more: Any,
 ) -> Explanation:
     """Explain why `classifier` (the embedded model by default) decides on `text` as it does.
 
@@ -45,88 +47,173 @@ def explain(
     pair: a second text, for a model that classifies two at once.
     target: a label, an index, "predicted" (None is the same), "runner-up" or "all": the predicted
     one, with scores for every other class beside.
-    unit: "word", "token" or "sentence"; repeats: "shared" gives equal ones one score.
-    long: a text that is longer than the model reads is cut off ("truncate"), or explained in
-    "windows" and merged.
-    lexicon: from `build_lexicon`, or its file: known words are not asked about again, and `refine`
-    says how many sequences of this text are asked on top (None: as many as it needs, 0: none).
+    unit: "word", "token" or "sentence".
     seed: of everything random; the same seed and settings give the same scores.
     budget: the most sequences the model may be asked; None: by the length of the text, some
     hundreds for a hundred words.
-    tolerance: ask until the strongest scores are known so well: 0.1 is within a tenth. Without a
-    budget up to ten times the usual sequences are asked for it; None: 0.05, within the usual ones.
-    batch_tokens: how many tokens go through the model at once; it does not change the scores.
     progress: called with (sequences answered, sequences planned).
-    answers: a dict that is filled with the model's answers; what it holds already is not asked.
-    rounds: called with the scores so far after every round of questions, by a method that asks in
-    rounds (slalom). What it or `progress` raises ends the explanation.
+    more: the other settings of `Options`: repeats, long, lexicon, refine, tolerance, batch_tokens.
+    And `rounds`, called with the scores so far after every round of questions, by a method that
+    asks in rounds. What it or `progress` raises ends the explanation.
     """
+    rounds: Watch | None = more.pop("rounds", None)
+    answers: dict[bytes, FloatArray] | None = more.pop("answers", None)
+    options = Options.of(target=target, unit=unit, seed=seed, budget=budget, **more)
     classifier = as_classifier(classifier)
-    task = Task.of(
-        method,
-        classifier,
-        target=target,
-        unit=unit,
-        repeats=repeats,
-        lexicon=lexicon,
-        refine=refine,
-        seed=seed,
-        budget=budget,
-        tolerance=tolerance,
-        batch_tokens=batch_tokens,
-    )
+    chosen = choose_method(method, options)
     encoding = classifier.encode(*texts(text, pair))
-    windows = cut(encoding, long)
     query = Query(
         classifier,
         encoding.frame,
-        task.budget,
-        task.tolerance,
-        task.batch_tokens,
+        options.budget,
+        options.tolerance,
+        options.batch_tokens,
         Meter(progress),
         answers={} if answers is None else answers,
         rounds=rounds,
     )
-    if len(windows) > 1:
-        return in_windows(windows, query, task, explained)
-    return explained(windows[0], query, task)
+    plan = _Plan.of(chosen, options, classifier)
+    windows = cut(encoding, options.long)
+    if len(windows) == 1:
+        return _explained(windows[0], query, plan)
+    return _in_windows(windows, query, plan)
 
 
-def explained(encoding: Encoding, query: Query, task: Task) -> Explanation:
+def choose_method(method: str | Method, options: Options) -> Method:
+    """The method, with the lexicon where there is one."""
+    chosen = find_method(method)
+    if options.words is None:
+        return chosen
+    return chosen.with_lexicon(options.words, options.refine)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What is done with a text, or with each of its windows."""
+
+    method: Method
+    options: Options
+    every_class: bool
+    settings: dict[str, Any]  # of the method, for the record
+
+    @classmethod
+    def of(cls, method: Method, options: Options, classifier: Classifier) -> _Plan:
+        if not options.means_every_class(classifier.labels):
+            return cls(method, options, False, method.settings())
+        together = method.for_every_class()
+        settings = (together or method).settings() | {"target": ALL}
+        return cls(method, replace(options, target=None), True, settings)
+
+    def attribution(self, decision: Decision) -> Attribution:
+        rng = np.random.default_rng(self.options.seed)
+        if self.every_class:
+            return explain_every_class(self.method, decision, rng)
+        return self.method.explain(decision, rng)
+
+    def unused_settings(self, attribution: Attribution) -> tuple[str, ...]:
+        """Notes on settings that had no effect."""
+        if self.options.tolerance is None or attribution.stopped is not None:
+            return ()
+        name = self.method.name
+        return (f"The tolerance had no effect: {name} did not sample in rounds here.",)
+
+
+def _explained(encoding: Encoding, query: Query, plan: _Plan) -> Explanation:
     """The flow for what fits into the model at once.
 
-    The method does the middle of it: it designs sequences of players, asks the query for the
-    model's answers to them, and fits its scores to these.
+    The method does the middle of it: it designs sequences of players, asks the model for its
+    answers to them, and fits its scores to these.
     """
-    classifier = query.classifier
-    players = split(encoding, task.unit, task.repeats)
-    whole = query.logits(players.tokens(players.whole))[0]
-    target = resolve_target(classifier, whole, task.target)
-    found = task.method.explain(query, players, target, np.random.default_rng(task.seed))
+    classifier, options = query.classifier, plan.options
+    decision = Decision.of(encoding, query, options)
+    attribution = plan.attribution(decision)
     return Explanation(
         text=encoding.text,
-        players=players.items,
-        scores=dict(found.scores),
-        errors=dict(found.errors),
-        primary=found.primary,
-        target=found.target or target,
-        cost=Cost(query.forwards, query.tokens, query.seconds, found.fit_seconds),
-        method=task.name,
-        settings=task.settings,
-        unit=task.unit,
-        repeats=task.repeats,
-        seed=task.seed,
-        budget=task.budget,
-        tolerance=task.tolerance,
+        players=decision.players.items,
+        scores=dict(attribution.scores),
+        errors=dict(attribution.errors),
+        primary=attribution.primary,
+        target=attribution.target or decision.target,
+        cost=Cost(query.forwards, query.tokens, query.seconds, attribution.fit_seconds),
+        method=plan.method.name,
+        settings=plan.settings,
+        unit=options.unit,
+        repeats=options.repeats,
+        seed=options.seed,
+        budget=options.budget,
+        tolerance=options.tolerance,
         model=classifier.name,
         backend=classifier.backend,
         versions=dict(versions()),
-        fidelity=found.fidelity,
-        fit=found.fit,
-        surrogate_score=found.surrogate_score,
-        frame_share=found.frame_share,
-        stopped=found.stopped,
-        formula=found.formula,
+        fidelity=attribution.fidelity,
+        fit=attribution.fit,
+        surrogate_score=attribution.surrogate_score,
+        frame_share=attribution.frame_share,
+        stopped=attribution.stopped,
+        formula=attribution.formula,
         second=encoding.second,
-        notes=encoding.notes + found.notes + query.notes() + task.notes(found.stopped),
+        notes=(
+            *encoding.notes,
+            *attribution.notes,
+            *query.notes(),
+            *plan.unused_settings(attribution),
+        ),
     )
+
+
+def _in_windows(windows: Sequence[Encoding], query: Query, plan: _Plan) -> Explanation:
+    """Every window explained for the same target, with its share of the budget, and merged."""
+    if not plan.method.in_windows:
+        raise SettingError(
+            f"The scores of {plan.method.name} are of a text that the model reads at once.",
+            'Leave long="windows" out.',
+        )
+    tokens = np.array([len(window.ids) for window in windows])
+    shares = tokens / tokens.sum()
+    target = _target_of_all(windows, shares, query, plan)
+    plan = replace(
+        plan,
+        options=replace(plan.options, target=target),
+        settings=plan.settings | {"long": "windows"},
+    )
+    left = query.left
+    budgets = [None if left is None else left * count // tokens.sum() for count in tokens]
+    parts = [
+        _window(window, query, plan, budget)
+        for window, budget in zip(windows, budgets, strict=True)
+    ]
+    explanation = merged(parts, shares.tolist())
+    asked = Cost(query.forwards, query.tokens, query.seconds, 0.0)  # which label is predicted
+    return replace(explanation, cost=explanation.cost + asked)
+
+
+def _target_of_all(
+    windows: Sequence[Encoding], shares: FloatArray, query: Query, plan: _Plan
+) -> int:
+    """The output that is explained in every window: chosen by the mean of their answers."""
+    wholes = query.logits(Ragged.of([window.ids for window in windows]))
+    outputs = range(wholes.shape[1])
+    if plan.every_class and len(outputs) > MOST:
+        raise SettingError(
+            f"In windows every class of {MOST} can be explained, and there are {len(outputs):,}.",
+            "Name the label, or cut the text off.",
+        )
+    scores = np.stack([margins(wholes, query.classifier, index) for index in outputs], axis=1)
+    return resolve_target(query.classifier, np.asarray(shares @ scores), plan.options.target).index
+
+
+def _window(window: Encoding, query: Query, plan: _Plan, budget: int | None) -> Explanation:
+    """One window on a query of its own; its answers are forgotten with it."""
+    if isinstance(query.progress, Meter):
+        query.progress.next()
+    line = query.anew(budget)
+    line.answers = dict(query.answers)
+    try:
+        return _explained(window, line, plan)
+    except SettingError as error:
+        if budget is None:
+            raise
+        raise SettingError(
+            f"The budget leaves {budget} sequences for one of the windows: {error}",
+            "All windows share the budget: give more.",
+        ) from error

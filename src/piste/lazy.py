@@ -10,7 +10,7 @@ def loader(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
 
     Example:
         __all__ = ["fit_sgd"]
-        __getattr__ = loader(__name__, {"fit_sgd": "piste.surrogates.sgd"})
+        __getattr__ = loader(__name__, {"fit_sgd": "piste.surrogates.slalom.sgd"})
     """
 
     def load(name: str) -> Any:

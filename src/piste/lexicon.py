@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from piste.arrays import FloatArray, IntArray
 from piste.errors import FileError
-from piste.explanation import FloatArray, Player
 from piste.files import write_atomic
-from piste.ragged import IntArray
+from piste.result.explanation import Player
 
 SCHEMA = 2
 Key = tuple[int, ...] | str  # token ids, or the word where a function reads texts

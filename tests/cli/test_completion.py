@@ -8,7 +8,7 @@ import pytest
 
 from piste.methods import METHODS
 from piste.metrics import METRICS
-from piste.text.players import REPEATS, UNIT_NAMES
+from piste.options import REPEATS, UNITS
 
 
 def completed(words: str) -> set[str]:
@@ -35,7 +35,7 @@ def completed(words: str) -> set[str]:
         ("piste ex", {"explain"}),
         ("piste explain --meth", {"--method"}),
         ("piste explain --method ", set(METHODS)),
-        ("piste explain --unit ", set(UNIT_NAMES)),
+        ("piste explain --unit ", set(UNITS)),
         ("piste run --repeats ", set(REPEATS)),
         ("piste compare --methods lime,gr", {"lime,gradients"}),
         ("piste evaluate --metrics ", set(METRICS)),

@@ -2,8 +2,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from piste.arrays import Ragged
 from piste.design import keep_back, unseen
-from piste.ragged import Ragged
 
 rows = st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=3), max_size=12)
 GROUPS = np.array([0, 1, 2, 1])  # the second and the fourth player are the same

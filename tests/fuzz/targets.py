@@ -11,9 +11,10 @@ from typing import Any
 import piste
 from piste.errors import FileError, PisteError
 from piste.models.protocol import Classifier
+from piste.options import REPEATS, UNITS
 from piste.render.segments import segments
 from piste.text.encoding import Encoding, check_text
-from piste.text.players import REPEATS, UNIT_NAMES, Players, split
+from piste.text.players import Players, split
 from tests.fuzz.tokenizers import KINDS
 from tests.planted import PlantedSlalom
 from tests.render.samples import sample, slalom_scores
@@ -63,7 +64,7 @@ TARGETS: dict[str, Callable[[Any], None]] = {
 def checked(encoding: Encoding) -> list[Players]:
     """The players of every unit, after a look at where they say they stand."""
     found = []
-    for unit in UNIT_NAMES:
+    for unit in UNITS:
         for repeats in REPEATS:
             try:
                 players = split(encoding, unit, repeats)

@@ -6,6 +6,7 @@ from scipy.special import expit
 
 import piste
 from piste.metrics import METRICS, find_metric
+from piste.metrics.case import Case
 from piste.metrics.eraser import comprehensiveness, sizes, sufficiency
 from piste.metrics.human_attention import auroc, average_precision, consensus
 from piste.metrics.leave_one_out import leave_one_out, single_falls
@@ -13,7 +14,7 @@ from piste.metrics.naive_bayes import NaiveBayes, naive_bayes_correlation
 from piste.metrics.normalised import extremes
 from piste.metrics.robustness import randomisation, stability
 from piste.text.players import split
-from tests.metrics.conftest import trial
+from tests.metrics.conftest import decision
 from tests.planted import PlantedSlalom, additive
 
 
@@ -21,9 +22,9 @@ def test_comprehensiveness_and_sufficiency_by_hand(three):
     scores = np.array([2.0, -1.0, 0.5])
     # Of three players, 1 to 20 % are one, 50 % are two. Without "a": -0.5; without "a c": -1.
     fell = [expit(1.5) - expit(-0.5)] * 4 + [expit(1.5) - expit(-1.0)]
-    assert comprehensiveness(*three, scores) == pytest.approx(np.mean(fell))
+    assert comprehensiveness(three, scores) == pytest.approx(np.mean(fell))
     kept = [expit(1.5) - expit(2.0)] * 4 + [expit(1.5) - expit(2.5)]
-    assert sufficiency(*three, scores) == pytest.approx(np.mean(kept))
+    assert sufficiency(three, scores) == pytest.approx(np.mean(kept))
 
 
 def test_fractions_take_one_at_least_and_leave_one():
@@ -33,22 +34,22 @@ def test_fractions_take_one_at_least_and_leave_one():
 
 
 def test_leave_one_out_of_a_linear_model_is_its_weights(three):
-    assert single_falls(*three) == pytest.approx([2.0, -1.0, 0.5])
+    assert single_falls(three) == pytest.approx([2.0, -1.0, 0.5])
 
 
 def test_occlusion_is_perfect_by_leave_one_out():
     words = {"a": 2.0, "b": -1.0, "c": 0.5, "d": 0.1}
     classifier = piste.from_function(additive(words))
     found = piste.explain("a b c d", classifier, "occlusion", target="positive")
-    on = trial("a b c d", additive(words))
-    assert leave_one_out(*on, found) == pytest.approx(1.0)
+    on = decision("a b c d", additive(words))
+    assert leave_one_out(on, found) == pytest.approx(1.0)
 
 
 def test_the_best_and_worst_orders_of_a_linear_model():
     """Any search finds them: the words by weight, and the other way round."""
     weights = {"a": 2.0, "b": -1.0, "c": 0.5, "d": 0.1}
-    on = trial("a b c d", additive(weights))
-    found = extremes(*on)
+    on = decision("a b c d", additive(weights))
+    found = extremes(on)
     falls = {"best": ["bcd", "bd", "b"], "worst": ["acd", "ac", "a"]}
     by_hand = {
         end: np.mean([expit(1.6) - expit(sum(weights[w] for w in left)) for left in rows])
@@ -64,24 +65,24 @@ def test_a_wide_search_matches_brute_force():
     import itertools
 
     planted = PlantedSlalom(5, seed=3)
-    on = trial(planted.text, planted)
+    on = decision(planted.text, planted)
     from piste.metrics.deletion import deletion
 
     orders = itertools.permutations(range(5))
-    every = [deletion(*on, -np.argsort(order).astype(float)) for order in orders]
-    found = extremes(*on, beam=30, wide=5)
+    every = [deletion(on, -np.argsort(order).astype(float)) for order in orders]
+    found = extremes(on, beam=30, wide=5)
     assert found.best == pytest.approx(max(every))
     assert found.worst == pytest.approx(min(every))
 
 
 def test_nothing_to_normalise():
-    assert extremes(*trial("a", additive({"a": 1.0}))) is None
-    flat = extremes(*trial("a b", additive({})))
+    assert extremes(decision("a", additive({"a": 1.0}))) is None
+    flat = extremes(decision("a b", additive({})))
     assert flat.place(0.0) is None
 
 
 def test_marks_find_their_players_by_place():
-    on = trial("Good film, good end", additive({}))
+    on = decision("Good film, good end", additive({}))
     words = ["good", "film", ",", "good", "end"]
     found = consensus(on.players, words, [[0, 1, 0, 1, 1], [1, 1, 0, 1, 0]])
     marked = [player.text for player, mark in zip(on.players.items, found, strict=True) if mark]
@@ -91,7 +92,7 @@ def test_marks_find_their_players_by_place():
 
 @pytest.mark.parametrize("words", [[], ["good", "movie"], ["good", "film", "end"]])
 def test_maps_that_do_not_fit_are_no_maps(words):
-    assert consensus(trial("good film", additive({})).players, words, [[1, 0]]) is None
+    assert consensus(decision("good film", additive({})).players, words, [[1, 0]]) is None
 
 
 def test_auroc_and_average_precision_by_hand():
@@ -132,7 +133,7 @@ def test_naive_bayes_by_hand():
 def test_importances_are_compared_with_the_size_of_the_reference():
     planted = PlantedSlalom(6)
     found = piste.explain(planted.text, piste.from_function(planted), "slalom-ana")
-    on = trial(planted.text, planted)
+    on = decision(planted.text, planted)
     import dataclasses
 
     by_importance = dataclasses.replace(found, primary="importance")
@@ -160,22 +161,16 @@ def test_a_planted_linear_model_gives_occlusion_no_error_and_a_planted_slalom_gi
     linear, planted = additive(weights), PlantedSlalom(12)
     for function, method in ((linear, "occlusion"), (planted, "slalom")):
         found = piste.explain(planted.text, piste.from_function(function), method, target=1)
-        on = trial(planted.text, function)
-        error = METRICS["removal-error"].measure(_as_trial(on), found)
+        on = decision(planted.text, function)
+        error = METRICS["removal-error"].measure(Case(on), found)
         assert error < (1e-9 if method == "occlusion" else 0.02)
-
-
-def _as_trial(on):
-    from piste.metrics.trial import Trial
-
-    return Trial(*on)
 
 
 def test_metrics_that_lack_what_they_need_say_nothing(demo):
     found = piste.explain("A superb film.", demo, "occlusion")
-    on = trial("A superb film.", demo)
+    on = decision("A superb film.", demo)
     for name in ("human-auroc", "human-ap", "naive-bayes", "stability", "randomisation"):
-        assert METRICS[name].measure(_as_trial(on), found) is None
+        assert METRICS[name].measure(Case(on), found) is None
 
 
 def test_an_unknown_metric_is_guessed():
@@ -184,7 +179,7 @@ def test_an_unknown_metric_is_guessed():
 
 
 def test_words_are_found_whole():
-    on = trial("thin plot in all", additive({}))
+    on = decision("thin plot in all", additive({}))
     found = consensus(on.players, ["in", "all"], [[1, 0]])
     assert [p.text for p, mark in zip(on.players.items, found, strict=True) if mark] == ["in"]
     assert consensus(on.players, ["plot", "a"], [[1, 1]]) is None
@@ -193,7 +188,7 @@ def test_words_are_found_whole():
 def test_scores_without_a_side_are_compared_with_sizes(demo):
     import dataclasses
 
-    on = trial("a b c", additive({}))
+    on = decision("a b c", additive({}))
     found = piste.explain("a b c", piste.from_function(additive({})), "occlusion")
     weights = np.array([2.0, -3.0, 0.5])
     for name in ("importance", "grad-l2", "alpha-avg"):

@@ -3,7 +3,7 @@
 import pytest
 
 import piste
-from piste.models import remote
+from piste.models.backends import endpoint as client
 from tests import endpoint
 
 LABELS = ("positive", "negative")
@@ -14,7 +14,7 @@ PROMPT = "Is this review positive or negative?\n{text}\nAnswer:"
 def server(monkeypatch):
     """Without pauses between tries."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.setattr(remote, "_pause", lambda attempt: 0.01)
+    monkeypatch.setattr(client, "_pause", lambda attempt: 0.01)
     with endpoint.running() as running:
         yield running
 

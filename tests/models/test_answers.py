@@ -9,8 +9,8 @@ import pytest
 
 import piste
 from piste.errors import SettingError
-from piste.models import answers
-from piste.models.answers import AnswerCache, MemoryAnswers
+from piste.models.backends import answer_cache
+from piste.models.backends.answer_cache import AnswerCache, MemoryAnswers
 from tests.models.conftest import LABELS, PROMPT
 
 ANSWER = {"pos": -0.5}
@@ -25,7 +25,7 @@ def path(tmp_path):
 def filled(path):
     """A cache file with some answers in it."""
     AnswerCache(path).close()
-    rows = [(answers._key(number), json.dumps(ANSWER)) for number in range(200)]
+    rows = [(answer_cache._key(number), json.dumps(ANSWER)) for number in range(200)]
     with sqlite3.connect(path) as file:
         file.executemany("INSERT INTO answers VALUES (?, ?)", rows)
     file.close()
@@ -52,7 +52,7 @@ def test_answers_outlive_the_object(filled):
 
 
 def test_memory_forgets_the_oldest(monkeypatch):
-    monkeypatch.setattr(answers, "MOST_IN_MEMORY", 3)
+    monkeypatch.setattr(answer_cache, "MOST_IN_MEMORY", 3)
     cache = MemoryAnswers()
     for number in range(5):
         cache.put(number, ANSWER)
@@ -166,7 +166,7 @@ def test_a_file_that_cannot_be_written(filled, caplog):
 
 
 def test_a_file_that_stays_locked_is_waited_for_once(filled, caplog, monkeypatch):
-    monkeypatch.setattr(answers, "LOCK_WAIT", 0.05)
+    monkeypatch.setattr(answer_cache, "LOCK_WAIT", 0.05)
     cache = AnswerCache(filled)
     with sqlite3.connect(filled, isolation_level=None) as other:
         other.execute("BEGIN EXCLUSIVE")

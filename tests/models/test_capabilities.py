@@ -8,11 +8,11 @@ import torch
 import transformers
 
 import piste
+from piste.arrays import Ragged
 from piste.errors import ModelError, OutputError, SettingError
 from piste.models.protocol import WithAttention, WithGradients, WithTokens
 from piste.models.query import GRADIENT_SHARE, Query
 from piste.models.target import margins
-from piste.ragged import Ragged
 from piste.text.encoding import Frame
 from tests.conftest import tiny_bert, tiny_gpt2
 from tests.models.test_query import Recorder

@@ -7,8 +7,8 @@ import torch
 import piste
 from piste.errors import ModelError
 from piste.files import cache_directory
-from piste.models import compiled, runtime
-from piste.models.compiled import CompiledClassifier
+from piste.models.backends import compiled, openvino_runtime
+from piste.models.backends.compiled import CompiledClassifier
 from tests.conftest import tiny_bert, tiny_gpt2
 
 TEXT = "the film was good and the plot not bad at all"
@@ -119,7 +119,7 @@ def test_a_model_that_does_not_convert_stays_in_torch(wordpiece, cache, monkeypa
 
 
 def test_without_openvino_auto_is_torch_and_insisting_names_the_extra(wordpiece, monkeypatch):
-    monkeypatch.setattr(runtime, "find_spec", lambda name: None)
+    monkeypatch.setattr(openvino_runtime, "find_spec", lambda name: None)
     classifier = piste.load(tiny_bert(len(wordpiece)), wordpiece)
     assert not isinstance(classifier, CompiledClassifier)
     assert classifier.notice == ""

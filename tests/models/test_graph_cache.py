@@ -8,8 +8,8 @@ import torch
 from transformers import LongformerConfig, LongformerForSequenceClassification
 
 import piste
-from piste.models import compiled, graph_cache, runtime
-from piste.models.compiled import CompiledClassifier
+from piste.models.backends import compiled, graph_cache, openvino_runtime
+from piste.models.backends.compiled import CompiledClassifier
 from tests.conftest import tiny_bert
 
 TEXT = "the film was good and the plot not bad at all"
@@ -89,7 +89,7 @@ def test_a_full_disk_is_no_obstacle(error, saved, cache, monkeypatch, caplog):
     def full(*_, **__):
         raise error
 
-    monkeypatch.setattr(runtime.library(), "save_model", full)
+    monkeypatch.setattr(openvino_runtime.library(), "save_model", full)
     assert isinstance(piste.load(saved), CompiledClassifier)
     assert "Cannot keep the converted model" in caplog.text
     assert list(cache.iterdir()) == []

@@ -10,9 +10,9 @@ from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausa
 
 import piste
 from piste.errors import InputError, ModelError, SettingError
-from piste.models import language_model
+from piste.models.backends import language_model
+from piste.models.backends.prompt import read_prompt
 from piste.models.gathering import together
-from piste.models.prompt import read_prompt
 from piste.models.query import Query
 from piste.text.cutting import cut
 from piste.text.players import split

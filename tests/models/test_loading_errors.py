@@ -81,7 +81,7 @@ def test_a_model_that_does_not_fit_into_memory_is_not_called_damaged(folder, mon
     def exhausted(*_: object, **__: object) -> None:
         raise MemoryError
 
-    kind = "piste.models.huggingface.AutoModelForSequenceClassification.from_pretrained"
+    kind = "piste.models.backends.huggingface.AutoModelForSequenceClassification.from_pretrained"
     monkeypatch.setattr(kind, exhausted)
     with pytest.raises(ModelError, match="smaller model"):
         load(folder)

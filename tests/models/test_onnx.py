@@ -11,8 +11,8 @@ import torch
 
 import piste
 from piste.errors import ModelError, SettingError
-from piste.models import runtime
-from piste.models.onnx import onnx_file
+from piste.models.backends import openvino_runtime
+from piste.models.backends.onnx import onnx_file
 from tests.conftest import tiny_bert
 
 TEXT = "the film was good, the acting superb"
@@ -136,7 +136,7 @@ def test_what_does_not_run_is_said(exported, tmp_path, monkeypatch):
     with pytest.raises(ModelError, match="OpenVINO cannot use"):
         piste.load(tmp_path)
     monkeypatch.setitem(sys.modules, "openvino", None)
-    monkeypatch.setattr(runtime, "find_spec", lambda name: None)
+    monkeypatch.setattr(openvino_runtime, "find_spec", lambda name: None)
     with pytest.raises(ModelError, match="not installed") as error:
         piste.load(exported)
     assert "piste[fast]" in str(error.value)

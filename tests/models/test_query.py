@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from piste.arrays import Ragged
 from piste.errors import OutputError, SettingError
 from piste.models.query import Query
-from piste.ragged import Ragged
 from piste.text.encoding import Encoding, Frame
 
 

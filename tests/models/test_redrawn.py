@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from piste.models.redrawn import redrawn
+from piste.models.randomised import redrawn
 
 
 def test_weights_are_drawn_anew_and_the_original_is_not_touched(demo, compiled_demo):

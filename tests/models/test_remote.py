@@ -9,8 +9,8 @@ import pytest
 
 import piste
 from piste.errors import OutputError, SettingError
-from piste.models.label_tokens import label_scores, top_tokens
-from piste.models.transport import TransientError
+from piste.models.backends.label_tokens import label_scores, top_tokens
+from piste.models.backends.transport import TransientError
 from tests.endpoint import Handler
 from tests.models.conftest import LABELS, PROMPT
 

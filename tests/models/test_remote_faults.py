@@ -10,7 +10,7 @@ import pytest
 
 import piste
 from piste.errors import OutputError, SettingError
-from piste.models import transport
+from piste.models.backends import transport
 from tests.endpoint_faults import FAULTS, LONGEST, complete
 
 # What another try cannot mend.
@@ -83,7 +83,7 @@ def test_one_failure_ends_the_other_questions(connect, server):
 
 def test_pauses_end_when_another_question_fails(connect, server, monkeypatch):
     """One question is refused while the other one waits for its next try."""
-    monkeypatch.setattr("piste.models.remote._pause", lambda attempt: LONGEST)
+    monkeypatch.setattr("piste.models.backends.endpoint._pause", lambda attempt: LONGEST)
     server.meeting = threading.Barrier(2)
     server.faults = ["cut", "400"]
     started = time.monotonic()

@@ -11,7 +11,7 @@ import pytest
 
 import piste
 from piste.errors import OutputError, SettingError
-from piste.models.redaction import Secrets, read_key, shown
+from piste.models.backends.redaction import Secrets, read_key, shown
 from tests import endpoint
 from tests.models.conftest import LABELS, PROMPT
 

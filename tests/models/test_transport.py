@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from piste.errors import OutputError
-from piste.models import transport
+from piste.models.backends import transport
 from tests import endpoint
 from tests.endpoint_faults import LONGEST
 

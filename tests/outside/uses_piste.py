@@ -7,11 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import piste
-from piste.explanation import Target
-from piste.methods.base import Attribution
 from piste.methods.lime import Lime
-from piste.models.query import Query
-from piste.text.players import Players
 
 Floats = NDArray[np.float64]
 
@@ -49,12 +45,10 @@ piste.run("reviews.jsonl", "my-org/my-classifier", "out", columns=piste.Columns(
 assert_type(piste.METHODS["slalom"].explain.__name__, str)
 
 
-class Mine:
-    """A method of one's own needs no base class."""
+class Mine(piste.Method):
+    """A method of one's own."""
 
-    def explain(
-        self, query: Query, players: Players, target: Target, rng: np.random.Generator
-    ) -> Attribution:
+    def explain(self, decision: piste.Decision, rng: np.random.Generator) -> piste.Attribution:
         raise NotImplementedError
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from piste.explanation import (
+from piste.result.explanation import (
     Agreement,
     Cost,
     Explanation,

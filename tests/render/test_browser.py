@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from piste.explanation import Explanation
 from piste.render.html import fragment, page
+from piste.result.explanation import Explanation
 from tests.browser import Opened
 from tests.render.samples import many, sample, weighted
 from tests.test_hostile import TOKENS, compared, made_from

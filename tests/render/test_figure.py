@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 
 from piste.errors import FileError
-from piste.explanation import Agreement, Explanation, Fidelity, Target
 from piste.render.figure import LABELS, draw
+from piste.result.explanation import Agreement, Explanation, Fidelity, Target
 from tests.render.samples import many, sample, weighted
 
 

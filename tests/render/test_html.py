@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from piste.explanation import Explanation, Target
 from piste.render.clean import visible
 from piste.render.html import fragment, page
+from piste.result.explanation import Explanation, Target
 from tests.render.samples import REVIEW, many, sample, weighted
 
 HOSTILE = (

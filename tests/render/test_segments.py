@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from piste.explanation import Explanation
 from piste.render.segments import ELISION, Segment, excerpt, segments, shade
 from piste.render.shades import AGAINST, FOR, blend, strengths
+from piste.result.explanation import Explanation
 from tests.render.samples import many, sample
 
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from piste.explanation import Agreement, Explanation, Fidelity, Target
 from piste.render.terminal import as_text, show
+from piste.result.explanation import Agreement, Explanation, Fidelity, Target
 from tests.render.samples import REVIEW, many, sample, weighted
 
 HOSTILE = (

@@ -4,8 +4,8 @@ import dataclasses
 
 import pytest
 
-from piste.explanation import Agreement, Explanation, Fidelity, FitReport, Target
 from piste.render import words
+from piste.result.explanation import Agreement, Explanation, Fidelity, FitReport, Target
 from tests.render.samples import sample, weighted
 
 RAW = Target(0, "toxic", "raw score", -1.25, None, ("toxic",))

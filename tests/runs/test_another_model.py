@@ -9,7 +9,7 @@ import torch
 import piste
 from piste.errors import SettingError
 from piste.lexicon import Lexicon
-from piste.runs.judging import PROBE
+from piste.runs.evaluate_text import PROBE
 from tests.conftest import tiny_bert
 from tests.models.test_onnx import Export, export
 from tests.planted import additive

@@ -14,9 +14,9 @@ from piste.errors import FileError, SettingError
 from piste.metrics import METRICS
 from piste.render.evaluation import deletion_figure, show, write
 from piste.runs.evaluate import Evaluation, evaluate
-from piste.runs.judging import View
+from piste.runs.evaluate_text import View
+from piste.runs.statistics import Difference, as_csv, differences, interval, means, table
 from piste.runs.store import Store
-from piste.runs.summary import Difference, as_csv, differences, interval, means, table
 from tests.planted import additive
 
 TEXTS = [
@@ -327,7 +327,7 @@ def test_pairs_that_ran_keep_their_agreement():
     classifier = piste.from_function(additive({"a": 2.0, "b": 1.0}))
     found = evaluate([piste.Example("0", "a b c")], classifier,
                      ["occlusion", "gradients", "lime"], ["deletion"])  # fmt: skip
-    from piste.runs.summary import agreements
+    from piste.runs.statistics import agreements
 
     matrix = agreements(found)
     assert matrix[0, 2] > 0.9

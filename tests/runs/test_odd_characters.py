@@ -11,7 +11,7 @@ import piste
 from piste.cli import app
 from piste.render import corpus, evaluation
 from piste.runs import shards
-from piste.runs.corpus import summarise
+from piste.runs.word_summary import summarise
 from tests.planted import additive
 
 ODD = "\ud800"

@@ -9,7 +9,7 @@ import piste
 from piste.errors import FileError, SettingError
 from piste.lexicon import Lexicon
 from piste.runs import shards
-from piste.runs.corpus import summarise
+from piste.runs.word_summary import summarise
 
 TEXTS = [
     "the film was good and the plot not bad at all",

@@ -14,7 +14,7 @@ import pytest
 import piste
 from piste.errors import PisteError, SettingError
 from piste.runs import shards
-from piste.runs.corpus import summarise
+from piste.runs.word_summary import summarise
 
 TEXTS = [
     "the film was good and the plot not bad at all",

@@ -11,7 +11,7 @@ import piste
 from piste.cli import app, progress
 from piste.render import corpus
 from piste.runs import shards
-from piste.runs.corpus import summarise
+from piste.runs.word_summary import summarise
 
 TEXTS = ["the film was good", "a terrible film", "great fun", "not good"]
 

@@ -5,6 +5,7 @@ No model is asked here, so an input costs microseconds to milliseconds.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import gzip
 import io
@@ -19,8 +20,9 @@ import piste
 from piste.data import read_examples
 from piste.errors import PisteError
 from piste.lexicon import Lexicon
+from piste.methods import find_method
 from piste.models.protocol import Classifier
-from piste.task import Task
+from piste.options import Options
 from piste.text.encoding import check_text
 from piste.text.units import sentence_spans, word_spans
 from tests.fuzz import targets
@@ -107,30 +109,27 @@ def data_files(draw: random.Random) -> None:
 
 
 def settings(draw: random.Random) -> None:
-    """Settings of any type and value: refused, or good for a task."""
-    given: dict[str, Any] = {
-        "target": None, "unit": "word", "repeats": "shared", "lexicon": None, "refine": None,
-        "seed": 0, "budget": None, "tolerance": None, "batch_tokens": 1,
-    }  # fmt: skip
-    names = ("target", "unit", "repeats", "refine", "seed", "budget", "tolerance")
-    for name in draw.sample(names, draw.randint(1, 3)):
-        given[name] = odd_value(draw)
+    """Settings of any type and value: refused, or good for an explanation."""
+    names = [field.name for field in dataclasses.fields(Options) if field.name != "lexicon"]
+    given = {name: odd_value(draw) for name in draw.sample(names, draw.randint(1, 3))}
     method = "slalom" if draw.random() < 0.8 else odd_value(draw)
-    _only_errors_of_ours(lambda: Task.of(method, _function(), **given))
+    _only_errors_of_ours(lambda: (find_method(method), Options.of(**given)))
 
 
 def requests(draw: random.Random) -> None:
     """JSON bodies of the server's API: refused by the schema, or taken."""
     from pydantic import ValidationError
 
-    from piste.web.requests import AskedWithout
+    from piste.web.requests import RemovalRequest
 
     body: dict[str, Any] = {"text": odd_text(draw), "removed": [0, 1]}
-    for name in draw.sample(list(AskedWithout.model_fields), draw.randint(0, 3)):
+    for name in draw.sample(list(RemovalRequest.model_fields), draw.randint(0, 3)):
         body[name] = odd_value(draw)
     data = json.dumps(body).encode("utf-8", "surrogatepass")
     try:
-        AskedWithout.model_validate_json(damaged_bytes(data, draw) if draw.random() < 0.3 else data)
+        RemovalRequest.model_validate_json(
+            damaged_bytes(data, draw) if draw.random() < 0.3 else data
+        )
     except ValidationError:
         return
 

@@ -23,7 +23,8 @@ PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 POLL = 0.01  # seconds
 PRELOADED = (
     "torch", "transformers", "pyarrow.parquet", "piste.cli", "piste.methods", "piste.metrics",
-    "piste.models.compiled", "piste.models.huggingface", "piste.render.evaluation",
+    "piste.models.backends.compiled", "piste.models.backends.huggingface",
+    "piste.render.evaluation",
     "piste.render.html", "piste.runs.evaluate", "piste.runs.run", "piste.web.requests",
     "transformers.models.bert.modeling_bert", "transformers.models.gpt2.modeling_gpt2",
     "hypothesis.strategies", "pytest", "sklearn.pipeline",

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from piste.surrogates.local import fit_local
+from piste.surrogates.slalom.local import fit_local
 
 PLAYERS = 30
 

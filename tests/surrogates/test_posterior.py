@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from piste.arrays import Ragged
 from piste.design import mixed_shares, portions, short, singles
-from piste.ragged import Ragged
-from piste.surrogates.gauss_newton import fit_gauss_newton
-from piste.surrogates.posterior import score_errors
-from piste.surrogates.slalom import SlalomModel, count_matrix, slalom_scores
+from piste.surrogates.slalom.gauss_newton import fit_gauss_newton
+from piste.surrogates.slalom.model import SlalomModel, count_matrix, slalom_scores
+from piste.surrogates.slalom.posterior import score_errors
 from tests.surrogates.test_slalom import random_model
 
 PLAYERS = 40

@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from piste.ragged import Ragged
-from piste.surrogates import slalom
-from piste.surrogates.slalom import FramePlayer, SlalomModel, count_matrix, slalom_scores
+from piste.arrays import Ragged
+from piste.surrogates.slalom.model import FramePlayer, SlalomModel, count_matrix, slalom_scores
 
 
 def random_model(players: int, seed: int = 0, *, frame: bool = False, outputs: int = 1):
@@ -134,7 +133,7 @@ def test_shapley_values_are_exact_for_few_players(frame):
 def test_sampled_shapley_values_come_close_and_sum_exactly(frame, monkeypatch):
     model = random_model(4, frame=frame)
     exact = slalom_scores(model, GROUPS, np.random.default_rng(0))["shapley"]
-    monkeypatch.setattr(slalom, "EXACT_SHAPLEY", 0)
+    monkeypatch.setattr("piste.surrogates.slalom.model.EXACT_SHAPLEY", 0)
     sampled = slalom_scores(model, GROUPS, np.random.default_rng(0))["shapley"]
     assert sampled == pytest.approx(exact, abs=0.02)
     empty = 0.0 if model.frame is None else float(model.frame.value[0])

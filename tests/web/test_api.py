@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import piste
-from piste.web.line import Line
+from piste.web.job_queue import Line
 from tests.web.servers import TEXT, client, events, soon, toy
 
 
@@ -171,7 +171,8 @@ def test_pictures_drawn_at_once_do_not_disturb_each_other(api):
         ("explain", {"text": "good", "method": "slolom"}, 422, "slalom"),
         ("explain", {"text": "good", "model": "other"}, 422, "toy"),
         ("explain", {"text": "good", "target": "neutral"}, 422, "negative"),
-        ("explain", {"text": "good", "target": "all"}, 422, "target"),
+        ("answer", {"text": "good", "removed": [], "long": "windows"}, 422, "windows"),
+        ("explain", {"text": "good", "lexicon": "/etc/passwd"}, 422, "lexicon"),
         ("explain", {"text": "good", "unit": "page"}, 422, "unit"),
         ("explain", {"text": "good bad", "method": "gradients"}, 422, "gradients"),
         ("explain", {"text": "x" * 20_001}, 413, "characters"),

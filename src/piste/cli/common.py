@@ -129,15 +129,8 @@ def check_paths(json: str | None, html: Path | None, figure: Path | None) -> Non
         if path.is_dir() or not path.absolute().parent.is_dir():
             reason = "it is a folder" if path.is_dir() else f"there is no folder {path.parent}"
             raise FileError(f"Cannot write {path}: {reason}.", "Give the path of a file.")
-
-
-def check_names(unit: str, repeats: str, figure: Path | None) -> None:
-    """Typos should not wait for the model to load."""
-    from piste.text.players import check_unit
-
-    check_unit(unit, repeats)
     if figure is not None:
-        from piste.render.figure import check_suffix
+        from piste.render.figure import check_suffix  # numpy
 
         check_suffix(figure)
 

@@ -1,12 +1,11 @@
 """`piste compare`: one text, one decision, several explanations."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from piste.cli import options
 from piste.cli.common import (
-    check_names,
     check_paths,
     check_quotes,
     listed,
@@ -15,8 +14,10 @@ from piste.cli.common import (
     shown,
     write,
 )
+from piste.options import Options
 
 
+@options.takes_settings()
 def compare(
     context: typer.Context,
     text: options.Text = None,
@@ -31,11 +32,6 @@ def compare(
         ),
     ] = None,
     pair: options.Pair = None,
-    target: options.Target = None,
-    unit: options.Unit = "word",
-    repeats: options.Repeats = "shared",
-    seed: options.Seed = 0,
-    budget: options.EachBudget = None,
     measure: Annotated[
         bool,
         typer.Option("--measure", help="Try each on the model: which one to trust on this text."),
@@ -45,6 +41,7 @@ def compare(
     figure: options.FigureFile = None,
     device: options.Device = None,
     trust_remote_code: options.TrustRemoteCode = False,
+    **settings: Any,
 ) -> None:
     """Explain one decision by several methods: where they agree, what they cost, which to trust."""
     import piste
@@ -57,22 +54,12 @@ def compare(
     check_paths(json, html, figure)
     chosen = SEVEN if methods is None else listed(methods)
     named(chosen)  # typos should not wait for the model to load
-    check_names(unit, repeats, figure)
+    Options.of(**settings)
     classifier = loaded(model, device, trust_remote_code)
     with LateBar("Asking the model") as bar:
-        found = piste.compare(
-            wanted,
-            classifier,
-            chosen,
-            pair=pair,
-            target=target,
-            unit=unit,
-            repeats=repeats,
-            seed=seed,
-            budget=budget,
-            measure=measure,
-            progress=bar,
+        comparison = piste.compare(
+            wanted, classifier, chosen, pair=pair, measure=measure, progress=bar, **settings
         )
-    write(found, json, html, figure)
+    write(comparison, json, html, figure)
     if json != "-":
-        shown(found, show)
+        shown(comparison, show)

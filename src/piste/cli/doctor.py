@@ -9,15 +9,15 @@ def doctor() -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from piste.cli import checkup
+    from piste.cli import diagnostics
 
     console, unwell = Console(highlight=False), 0
     parts = {
-        "This machine": checkup.machine,
-        "Libraries": checkup.libraries,
-        "Devices": checkup.devices,
-        "Extras": checkup.extras,
-        "A model": checkup.model,
+        "This machine": diagnostics.machine,
+        "Libraries": diagnostics.libraries,
+        "Devices": diagnostics.devices,
+        "Extras": diagnostics.extras,
+        "A model": diagnostics.model,
     }
     for title, examine in parts.items():
         table = Table.grid(padding=(0, 2))

@@ -1,7 +1,7 @@
 """`piste evaluate`: a data set, several methods, and what each is worth on it."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -9,6 +9,7 @@ from piste.cli import options
 from piste.cli.common import listed, loaded, shown
 
 
+@options.takes_settings()
 def evaluate(
     data: options.Data,
     out: Annotated[Path, typer.Option(help="A folder for rows, tables and curves; it resumes.")],
@@ -43,13 +44,9 @@ def evaluate(
         str, typer.Option(help="The column that holds the annotators' marks.")
     ] = "maps",
     split: options.Split = "train",
-    target: options.Target = None,
-    unit: options.Unit = "word",
-    repeats: options.Repeats = "shared",
-    seed: options.Seed = 0,
-    budget: options.EachBudget = None,
     device: options.Device = None,
     trust_remote_code: options.TrustRemoteCode = False,
+    **settings: Any,
 ) -> None:
     """Measure methods on a data set: which explanation is faithful? Exit code 1 if texts failed."""
     import piste
@@ -58,7 +55,7 @@ def evaluate(
     from piste.metrics import USUAL, find_metric
     from piste.render.evaluation import show, write
     from piste.runs.evaluate import FIVE
-    from piste.runs.judging import View
+    from piste.runs.evaluate_text import View
 
     wanted = FIVE if methods is None else listed(methods)
     measured = USUAL if metrics is None else listed(metrics)
@@ -78,12 +75,8 @@ def evaluate(
             columns=Columns(text_column, label_column, id_column, words_column, maps_column),
             split=split,
             train=train,
-            unit=unit,
-            repeats=repeats,
-            target=target,
-            seed=seed,
-            budget=budget,
             watch=bar,
+            **settings,
         )
     paths = write(found, out)
     shown(found, show)

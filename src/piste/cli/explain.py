@@ -1,13 +1,12 @@
 """`piste explain`: one text, one decision, one explanation."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from piste.cli import options
 from piste.cli.common import (
-    check_names,
     check_paths,
     check_quotes,
     listed,
@@ -18,6 +17,7 @@ from piste.cli.common import (
     write,
 )
 from piste.errors import SettingError, choices
+from piste.options import Options
 
 if TYPE_CHECKING:
     from piste.methods.base import Method
@@ -26,39 +26,18 @@ if TYPE_CHECKING:
 Question = tuple[tuple[str, ...], str]  # label words, and the prompt that asks for one
 
 
+@options.takes_settings()
 def explain(
     context: typer.Context,
     text: options.Text = None,
     file: options.File = None,
     model: options.Model = "demo",
     pair: options.Pair = None,
-    target: Annotated[
-        str | None,
-        typer.Option(help="The label to explain, predicted (as without it), runner-up, or all."),
-    ] = None,
-    unit: options.Unit = "word",
-    repeats: options.Repeats = "shared",
     method: options.Method = "slalom",
     focus: Annotated[
         str | None,
         typer.Option(help="With slalom: tokens, or text (predicts removals too; 4 times as dear)."),
     ] = None,
-    long: options.Long = "truncate",
-    lexicon: Annotated[
-        Path | None, typer.Option(help="Words fitted before, by `piste lexicon build`.")
-    ] = None,
-    refine: Annotated[
-        int | None,
-        typer.Option(help="With --lexicon: sequences of this text to ask on top; 0: none."),
-    ] = None,
-    seed: options.Seed = 0,
-    budget: Annotated[
-        int | None,
-        typer.Option(
-            help="Most sequences to ask of the model; without it, some hundreds, by length."
-        ),
-    ] = None,
-    tolerance: options.Tolerance = None,
     json: options.Json = None,
     html: options.Html = None,
     figure: options.FigureFile = None,
@@ -82,41 +61,25 @@ def explain(
         Path | None, typer.Option(help="With --labels: a file with the question, {text} in it.")
     ] = None,
     api: Annotated[str, typer.Option(help="With --endpoint: chat or completions.")] = "chat",
+    **settings: Any,
 ) -> None:
     """Explain why the model classifies TEXT as it does."""
     import piste
     from piste.cli.progress import LateBar
     from piste.render.terminal import show
-    from piste.text.cutting import check_long
 
     check_quotes(text, context.args)
     wanted = read(text, file, "explain")
     check_paths(json, html, figure)
     chosen = _chosen(method, focus)
-    check_names(unit, repeats, figure)
-    check_long(long)
-    asked = _question(endpoint, labels, prompt, model)
-    classifier = _classifier(model, device, trust_remote_code, endpoint, api, asked)
+    Options.of(**settings)  # typos should not wait for the model to load
+    question = _question(endpoint, labels, prompt, model)
+    classifier = _classifier(model, device, trust_remote_code, endpoint, api, question)
     with LateBar("Asking the model") as bar:
-        found = piste.explain(
-            wanted,
-            classifier,
-            chosen,
-            pair=pair,
-            target=target,
-            unit=unit,
-            repeats=repeats,
-            long=long,
-            lexicon=lexicon,
-            refine=refine,
-            seed=seed,
-            budget=budget,
-            tolerance=tolerance,
-            progress=bar,
-        )
-    write(found, json, html, figure)
+        explanation = piste.explain(wanted, classifier, chosen, pair=pair, progress=bar, **settings)
+    write(explanation, json, html, figure)
     if json != "-":
-        shown(found, show)
+        shown(explanation, show)
 
 
 def _classifier(

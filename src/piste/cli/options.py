@@ -1,10 +1,51 @@
-"""Options that several commands share, each said once."""
+"""Options that several commands share, each said once; those of an explanation from its table."""
 
-from collections.abc import Callable
+import dataclasses
+import inspect
+from collections.abc import Callable, Collection
+from inspect import Parameter
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
 import typer
+
+from piste.options import Options
+
+Command = TypeVar("Command", bound=Callable[..., None])
+PANEL = "How to explain"
+NOT_SHOWN = ("batch_tokens",)  # for programs: the scores stay the same
+
+
+def takes_settings(leave_out: Collection[str] = ()) -> Callable[[Command], Command]:
+    """Give a command an option for every setting of `Options`: it gets them as `**settings`."""
+    fields = [
+        field for field in dataclasses.fields(Options) if field.name not in (*NOT_SHOWN, *leave_out)
+    ]
+
+    def decorate(command: Command) -> Command:
+        signature = inspect.signature(command)
+        own = [p for p in signature.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
+        parameters = [*own, *map(_parameter, fields)]
+        command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {p.name: p.annotation for p in parameters}
+        return command
+
+    return decorate
+
+
+def _parameter(field: dataclasses.Field[Any]) -> Parameter:
+    kind, names = field.metadata["kind"], field.metadata["names"]
+    completion = among(*names) if names else None
+    option = typer.Option(
+        help=field.metadata["help"], autocompletion=completion, rich_help_panel=PANEL
+    )
+    wanted = kind | None if field.default is None else kind
+    return Parameter(
+        field.name,
+        Parameter.KEYWORD_ONLY,
+        default=field.default,
+        annotation=Annotated[wanted, option],
+    )
 
 
 def _methods() -> list[str]:
@@ -41,10 +82,6 @@ def among(*names: str) -> Callable[[], list[str]]:
 Text = Annotated[str | None, typer.Argument(help="The text; - reads standard input.")]
 File = Annotated[Path | None, typer.Option(help="Read the text from a UTF-8 file.")]
 Model = Annotated[str, typer.Option(help="A hub name, a directory, or demo (the embedded model).")]
-Target = Annotated[
-    str | None,
-    typer.Option(help="The label to explain, predicted or runner-up; without it, the predicted."),
-]
 Pair = Annotated[
     str | None, typer.Option(help="A second text, for a model that classifies two at once.")
 ]
@@ -54,24 +91,6 @@ Unit = Annotated[
     typer.Option(
         help="word, token or sentence.", autocompletion=among("word", "token", "sentence")
     ),
-]
-Repeats = Annotated[
-    str,
-    typer.Option(
-        help="Equal words: shared (one score) or separate.",
-        autocompletion=among("shared", "separate"),
-    ),
-]
-Long = Annotated[
-    str,
-    typer.Option(
-        help="Longer than the model reads: truncate, or windows.",
-        autocompletion=among("truncate", "windows"),
-    ),
-]
-Tolerance = Annotated[
-    float | None,
-    typer.Option(help="Ask until the strongest scores are known so well: 0.1 is a tenth."),
 ]
 Seed = Annotated[int, typer.Option(help="Same seed, same scores.")]
 Json = Annotated[str | None, typer.Option(metavar="FILE|-", help="Write the result as JSON.")]
@@ -86,9 +105,6 @@ Device = Annotated[
 TrustRemoteCode = Annotated[
     bool,
     typer.Option("--trust-remote-code", help="Run code that comes with the model. It may do harm."),
-]
-EachBudget = Annotated[
-    int | None, typer.Option(help="Most sequences each method may ask of the model.")
 ]
 Data = Annotated[
     str, typer.Argument(help="JSON lines, CSV, Parquet, a folder of them, or a hub data set.")

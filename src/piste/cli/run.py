@@ -1,7 +1,7 @@
 """`piste run`: every text of a data set explained, into Parquet files."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -9,6 +9,7 @@ from piste.cli import options
 from piste.errors import SettingError, printable
 
 
+@options.takes_settings(leave_out=("lexicon",))
 def run(
     data: options.Data,
     out: Annotated[Path, typer.Option(help="A folder for the results; a stopped run goes on.")],
@@ -20,10 +21,6 @@ def run(
     no_lexicon: Annotated[
         bool, typer.Option("--no-lexicon", help="Explain every text for itself.")
     ] = False,
-    refine: Annotated[
-        int | None,
-        typer.Option(help="Sequences to ask of each text on top of the lexicon; 0: none."),
-    ] = None,
     engine: Annotated[str, typer.Option(help="local, or ray.")] = "local",
     workers: Annotated[int, typer.Option(help="Processes (local) or actors (ray).")] = 1,
     limit: options.Limit = None,
@@ -34,16 +31,10 @@ def run(
         str, typer.Option(help="The column that holds a second text, if any.")
     ] = "text_pair",
     split: options.Split = "train",
-    target: options.Target = None,
-    unit: options.Unit = "word",
-    repeats: options.Repeats = "shared",
-    long: options.Long = "truncate",
-    seed: options.Seed = 0,
-    budget: options.EachBudget = None,
-    tolerance: options.Tolerance = None,
     shard: Annotated[int, typer.Option(help="Texts a file.")] = 256,
     device: options.Device = None,
     trust_remote_code: options.TrustRemoteCode = False,
+    **settings: Any,
 ) -> None:
     """Explain every text of a data set. Exit code 1 if texts failed."""
     import piste
@@ -60,23 +51,16 @@ def run(
             out,
             method=method,
             lexicon=str(lexicon) if lexicon is not None else not no_lexicon,
-            refine=refine,
             engine=engine,
             workers=workers,
             limit=limit,
             columns=columns,
             split=split,
-            target=target,
-            unit=unit,
-            repeats=repeats,
-            long=long,
-            seed=seed,
-            budget=budget,
-            tolerance=tolerance,
             shard=shard,
             device=device,
             trust_remote_code=trust_remote_code,
             watch=lambda _, done, total: bar(done, total or done),
+            **settings,
         )
     if not found.made:
         typer.echo("Nothing was left to do: every text is there.")

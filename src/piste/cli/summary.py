@@ -17,7 +17,7 @@ def summary(
 ) -> None:
     """What each word is worth over all texts, where it turns, and what it spoils."""
     from piste.render.corpus import show
-    from piste.runs.corpus import summarise
+    from piste.runs.word_summary import summarise
 
     check_paths(json, html, figure)
     found = summarise(source)

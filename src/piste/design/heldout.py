@@ -6,7 +6,7 @@ often, in whatever order: such a pair must not be split between fit and check.
 
 import numpy as np
 
-from piste.ragged import IntArray, Ragged
+from piste.arrays import IntArray, Ragged
 
 
 def unseen(candidates: Ragged, seen: Ragged, groups: IntArray) -> Ragged:

@@ -6,8 +6,7 @@ the model does around the text as it is.
 
 import numpy as np
 
-from piste.explanation import FloatArray
-from piste.ragged import IntArray, Ragged
+from piste.arrays import FloatArray, IntArray, Ragged
 
 MOST_REMOVED = 5  # players together: around the text, not far from it
 

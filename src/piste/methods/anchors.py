@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from scipy.special import betaincinv
 
+from piste.arrays import BoolArray
+from piste.decision import Decision
 from piste.errors import SettingError, percent, whole_number
-from piste.explanation import Target
-from piste.methods.base import Attribution
-from piste.methods.coalitions import BoolArray, Game, affordable, check_removal
-from piste.models.query import Query
-from piste.text.players import Players
+from piste.methods.base import Attribution, Method
+from piste.methods.game import Game, affordable, check_removal
 
 BATCH = 12  # samples of a rule at a time
 POOL = 384  # copies that a beam shares with its extensions
@@ -24,7 +23,7 @@ Rule = frozenset[int]  # players that are kept
 
 
 @dataclass(frozen=True)
-class Anchors:
+class Anchors(Method):
     """A smallest set of words that keeps the decision with high probability (Anchors).
 
     1. Rules of one word, then of one word more, by beam search (Ribeiro et al., AAAI 2018).
@@ -34,6 +33,8 @@ class Anchors:
     4. A promising rule is proven on fresh copies; the first whose exact lower bound reaches the
        precision is the anchor. The confidence holds for the whole search.
     """
+
+    name: ClassVar[str] = "anchors"
 
     precision: float = 0.95
     confidence: float = 0.95
@@ -51,12 +52,11 @@ class Anchors:
                 "precision or confidence is out of range.", "Give numbers between 0.5 and 1."
             )
 
-    def explain(
-        self, query: Query, players: Players, target: Target, rng: np.random.Generator
-    ) -> Attribution:
+    def explain(self, decision: Decision, rng: np.random.Generator) -> Attribution:
+        query, players = decision.query, decision.players
         limit = affordable(query, self.samples, kept_back=1, least=2 * BATCH)
         query.plan(limit)
-        search = _Search(self, Game(query, players, target, self.removal), rng, limit)
+        search = _Search(self, Game(decision, self.removal), rng, limit)
         rule, proof = search.run()
         inside = np.zeros(len(players))
         inside[sorted(rule)] = 1.0

@@ -1,14 +1,16 @@
 """Attention weights as they are: where the classifying token looks."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from piste.arrays import FloatArray
+from piste.decision import Decision
 from piste.errors import SettingError
-from piste.explanation import FloatArray, Target
-from piste.methods.base import Attribution
+from piste.methods.base import Attribution, Method
 from piste.methods.gradients import by_player
-from piste.models.query import Query
+from piste.models.protocol import WithAttention
 from piste.text.players import Players
 
 UNSIGNED = (
@@ -17,7 +19,7 @@ UNSIGNED = (
 
 
 @dataclass(frozen=True)
-class Attention:
+class Attention(Method):
     """How much the token that is classified attends to each word: never negative, for any label.
 
     1. One pass over the text with its special tokens; the weights of one layer's heads, from the
@@ -29,6 +31,9 @@ class Attention:
     label, and a high weight may speak for or against.
     """
 
+    name: ClassVar[str] = "attention"
+    needs: ClassVar[tuple[type, ...]] = (WithAttention,)
+
     layer: int = -1  # 0 is the first, -1 the last
 
     def __post_init__(self) -> None:
@@ -37,10 +42,9 @@ class Attention:
                 f"layer is {self.layer!r}.", "Give a whole number: 0 is the first, -1 the last."
             )
 
-    def explain(
-        self, query: Query, players: Players, target: Target, rng: np.random.Generator
-    ) -> Attribution:
-        weights, position = attention(query, players)
+    def explain(self, decision: Decision, rng: np.random.Generator) -> Attribution:
+        players = decision.players
+        weights, position = attention(decision)
         heads = self._chosen(weights)[:, position]  # [heads, tokens]
         return unsigned({"alpha-avg": heads.mean(axis=0), "alpha-max": heads.max(axis=0)}, players)
 
@@ -54,8 +58,9 @@ class Attention:
         return np.asarray(weights[self.layer])
 
 
-def attention(query: Query, players: Players) -> tuple[FloatArray, int]:
+def attention(decision: Decision) -> tuple[FloatArray, int]:
     """The whole text's weights [layers, heads, tokens, tokens], and the classified position."""
+    query, players = decision.query, decision.players
     query.plan(1)
     weights, position = query.attentions(query.sequence(players.tokens(players.whole)))
     return weights[:, 0], position

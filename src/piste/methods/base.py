@@ -1,25 +1,21 @@
-"""What a method is: settings, and one verb from players to scores."""
+"""What a method is: settings, what it needs of a model, and one verb from a decision to scores."""
 
+from __future__ import annotations
+
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
-from piste.explanation import (
-    FEW_CHECKS,
-    Agreement,
-    Fidelity,
-    FitReport,
-    FloatArray,
-    Stopped,
-    Target,
-)
-from piste.formula import Formula
-from piste.models.query import Query
-from piste.models.target import margins
-from piste.ragged import Ragged
-from piste.text.players import Players
+from piste.arrays import FloatArray
+from piste.decision import Decision
+from piste.errors import SettingError
+from piste.lexicon import Lexicon
+from piste.models.protocol import Classifier
+from piste.result.explanation import FEW_CHECKS, Agreement, Fidelity, FitReport, Stopped, Target
+from piste.result.formula import Formula
 
 TOO_FEW = "There are fewer answers than scores to fit: raise the budget."
 
@@ -42,19 +38,48 @@ class Attribution:
     notes: tuple[str, ...] = ()
 
 
-class Method(Protocol):
-    """A frozen dataclass whose fields are its settings."""
+class Method:
+    """An explainer: a frozen dataclass whose fields are its settings.
 
-    def explain(
-        self, query: Query, players: Players, target: Target, rng: np.random.Generator
-    ) -> Attribution:
-        """Score every player. The model is reached through `query` only."""
-        ...
+    Subclass it, name it, say what it needs of a classifier, and write `explain`.
+    """
 
+    name: ClassVar[str] = ""  # in tables and explanations; the class's own where it has none
+    needs: ClassVar[tuple[type, ...]] = ()  # abilities of the classifier, such as WithGradients
+    parallel: ClassVar[bool] = True  # whether threads may explain several texts at once
+    in_windows: ClassVar[bool] = True  # whether parts of a long text can be explained by themselves
 
-def ask(query: Query, players: Players, rows: Ragged, target: Target) -> FloatArray:
-    """The model's margin for each row of players [rows]."""
-    return margins(query.logits(players.tokens(rows)), query.classifier, target.index)
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "name" not in cls.__annotations__ and "name" not in vars(cls):
+            cls.name = cls.__name__
+
+    def explain(self, decision: Decision, rng: np.random.Generator) -> Attribution:
+        """Score every player. The model is reached through the decision only."""
+        raise NotImplementedError(f"{type(self).__name__} has no explain()")
+
+    def settings(self) -> dict[str, Any]:
+        """The settings as plain data, for the record."""
+        return dataclasses.asdict(self) if dataclasses.is_dataclass(self) else {}
+
+    def score_names(self) -> tuple[str, ...]:
+        """The names of its scores, where they are known before a text is explained."""
+        return ()
+
+    def for_every_class(self) -> Method | None:
+        """The form of the method that scores all classes at once; None: one after the other."""
+        return None
+
+    def with_lexicon(self, lexicon: Lexicon, refine: int | None) -> Method:
+        """The form of the method that takes known words from a lexicon."""
+        raise SettingError(
+            f"A lexicon holds SLALOM's scores, and {self.name!r} has no use for them.",
+            'Leave the lexicon out, or use method="slalom".',
+        )
+
+    def runs_on(self, classifier: Classifier) -> bool:
+        """Whether the classifier can do what the method needs."""
+        return all(isinstance(classifier, ability) for ability in self.needs)
 
 
 def agreement(predicted: FloatArray, true: FloatArray, typical: float = 0.0) -> Agreement:

@@ -2,25 +2,24 @@
 
 import time
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from piste.arrays import BoolArray, FloatArray, Ragged
+from piste.decision import Decision
 from piste.errors import SettingError, whole_number
-from piste.explanation import FloatArray, Target
-from piste.methods.base import Attribution, ask
-from piste.methods.coalitions import BoolArray, Game, affordable
+from piste.methods.base import Attribution, Method
+from piste.methods.game import Game, affordable
 from piste.methods.linear import parts_of_every_size
-from piste.models.query import Query
-from piste.ragged import Ragged
 from piste.surrogates.gam import fit_gam, placed
-from piste.text.players import Players
 
 OFTEN = 10  # times that a typical word must have stood at its place
 _SELDOM = "A typical {unit} was seen at its place {seen:.0f} times only: gam is for short texts."
 
 
 @dataclass(frozen=True)
-class GamSurrogate:
+class GamSurrogate(Method):
     """One weight for each word at each place, by lasso: additive, but not blind to position.
 
     1. Random parts of the text, of every size.
@@ -28,6 +27,8 @@ class GamSurrogate:
     3. A player's score is the weight of its word at its place in the whole text. Without it, all
        later words move up: `removal` says what the surrogate makes of that.
     """
+
+    name: ClassVar[str] = "gam"
 
     samples: int = 1000
     penalty: float = 0.01  # of the lasso, as a share of the one that leaves no weight at all
@@ -37,13 +38,12 @@ class GamSurrogate:
         if not 0 < self.penalty < 1:
             raise SettingError(f"penalty is {self.penalty!r}.", "Give a number between 0 and 1.")
 
-    def explain(
-        self, query: Query, players: Players, target: Target, rng: np.random.Generator
-    ) -> Attribution:
+    def explain(self, decision: Decision, rng: np.random.Generator) -> Attribution:
+        query, players = decision.query, decision.players
         samples, count = affordable(query, self.samples), len(players)
         query.plan(samples)
         rows = parts_of_every_size(rng, samples, count)
-        answers = ask(query, players, rows, target)
+        answers = decision.margins(rows)
         started = time.perf_counter()
         shape = (len(players.first), count)
         fit = fit_gam(rows, players.groups, answers, shape, self.penalty)
@@ -61,7 +61,7 @@ class GamSurrogate:
                 "weight": fit.weights[players.groups, np.arange(count)],
                 "removal": whole - predict(~np.eye(count, dtype=bool)),
             },
-            fidelity=Game(query, players, target).checked(predict, rng, rows),
+            fidelity=Game(decision).checked(predict, rng, rows),
             fit_seconds=seconds,
             surrogate_score=whole,
             notes=() if seen >= OFTEN else (_SELDOM.format(seen=seen, unit=players.unit),),

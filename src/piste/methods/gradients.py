@@ -1,12 +1,15 @@
 """Gradients of the log-odds with respect to the embeddings, reduced to a number a word."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from piste.explanation import FloatArray, Target
-from piste.methods.base import Attribution
-from piste.models.query import Query
+from piste.arrays import FloatArray
+from piste.decision import Decision
+from piste.methods.base import Attribution, Method
+from piste.models.protocol import WithGradients
+from piste.result.explanation import Target
 from piste.text.players import Players
 
 ALIKE = 1e-2  # how far the answers to ids and to their embeddings may lie apart
@@ -14,7 +17,7 @@ ROUNDING = 1e-4  # of the mean absolute gradient: below it, a mean is what float
 
 
 @dataclass(frozen=True)
-class Gradients:
+class Gradients(Method):
     """How the log-odds answer to a nudge of each word's embedding: gradient × input, and norms.
 
     1. One pass forth and back over the text with its special tokens: the gradient g of the
@@ -27,9 +30,11 @@ class Gradients:
     through one (BERT, GPT-2), grad-avg is 0 for all words, and a note says so.
     """
 
-    def explain(
-        self, query: Query, players: Players, target: Target, rng: np.random.Generator
-    ) -> Attribution:
+    name: ClassVar[str] = "gradients"
+    needs: ClassVar[tuple[type, ...]] = (WithGradients,)
+
+    def explain(self, decision: Decision, rng: np.random.Generator) -> Attribution:
+        query, players, target = decision.query, decision.players, decision.target
         query.plan(1)
         ids = query.sequence(players.tokens(players.whole))
         embeddings = query.embed(ids)

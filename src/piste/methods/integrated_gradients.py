@@ -1,17 +1,19 @@
 """Integrated gradients (arXiv 1703.01365): gradients along the way from a baseline to the text."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from scipy.special import roots_legendre
 
+from piste.arrays import FloatArray, IntArray
+from piste.decision import Decision
 from piste.errors import SettingError, choices, whole_number
-from piste.explanation import Agreement, Fidelity, FloatArray, Target
-from piste.methods.base import Attribution
+from piste.methods.base import Attribution, Method
 from piste.methods.gradients import by_player, differing
+from piste.models.protocol import WithGradients
 from piste.models.query import Query
-from piste.ragged import IntArray
+from piste.result.explanation import Agreement, Fidelity
 from piste.text.players import Players
 
 TOKENS = ("pad", "mask", "unk")  # what "auto" tries, in this order
@@ -21,7 +23,7 @@ NEGLIGIBLE = 1e-4  # in log-odds: an error that no score would show
 
 
 @dataclass(frozen=True)
-class IntegratedGradients:
+class IntegratedGradients(Method):
     """What each word adds to the log-odds of an empty text, by gradients along the way (IG).
 
     1. The baseline is the text with every token's embedding replaced by that of a neutral token;
@@ -34,6 +36,9 @@ class IntegratedGradients:
     miss that is reported as the convergence error.
     """
 
+    name: ClassVar[str] = "integrated-gradients"
+    needs: ClassVar[tuple[type, ...]] = (WithGradients,)
+
     baseline: Literal["auto", "pad", "mask", "unk", "zero"] = "auto"  # auto: the first there is
     # Points of the quadrature. The way is smooth, so Gauss-Legendre converges fast: with 50 points
     # its error on six layers of BERT is rounding, and 240 times less than that of a Riemann sum.
@@ -44,9 +49,8 @@ class IntegratedGradients:
         if self.baseline not in BASELINES:
             raise choices("baseline", self.baseline, BASELINES)
 
-    def explain(
-        self, query: Query, players: Players, target: Target, rng: np.random.Generator
-    ) -> Attribution:
+    def explain(self, decision: Decision, rng: np.random.Generator) -> Attribution:
+        query, players, target = decision.query, decision.players, decision.target
         self._check_budget(query)
         query.plan(self.steps + 2)
         tokens = query.sequence(players.tokens(players.whole))

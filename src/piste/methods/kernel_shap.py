@@ -2,16 +2,15 @@
 
 import time
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
+from piste.arrays import BoolArray, FloatArray, IntArray, Ragged
+from piste.decision import Decision
 from piste.errors import whole_number
-from piste.explanation import FloatArray, Target
-from piste.methods.base import TOO_FEW, Attribution
-from piste.methods.coalitions import BoolArray, Game, affordable, check_removal
-from piste.models.query import Query
-from piste.ragged import IntArray, Ragged
+from piste.methods.base import TOO_FEW, Attribution, Method
+from piste.methods.game import Game, affordable, check_removal
 from piste.surrogates import algebra
 from piste.surrogates.shapley import EXACT_SHAPLEY, all_coalitions, exact_shapley
 from piste.text.players import Players
@@ -20,7 +19,7 @@ SAMPLES = 1000  # where all coalitions are too many
 
 
 @dataclass(frozen=True)
-class KernelShap:
+class KernelShap(Method):
     """Shapley values of the distinct words: a fair share of the log-odds each (KernelSHAP).
 
     1. Up to twelve distinct words: ask for every coalition; the values are exact.
@@ -30,6 +29,8 @@ class KernelShap:
        baseline is the text without words: its special tokens alone, or 0 where there are none.
     """
 
+    name: ClassVar[str] = "kernel-shap"
+
     samples: int | None = None  # None: all for up to twelve distinct words, else 1,000
     removal: Literal["delete", "unk", "mask", "pad"] = "delete"
 
@@ -38,11 +39,10 @@ class KernelShap:
             whole_number("samples", self.samples, 4)
         check_removal(self.removal)
 
-    def explain(
-        self, query: Query, players: Players, target: Target, rng: np.random.Generator
-    ) -> Attribution:
+    def explain(self, decision: Decision, rng: np.random.Generator) -> Attribution:
+        query, players = decision.query, decision.players
         distinct = len(players.first)
-        game = Game(query, players, target, self.removal)
+        game = Game(decision, self.removal)
         wanted = affordable(query, self._wanted(distinct), least=4)
         query.plan(wanted)
         whole, empty = self._ends(game, distinct)

@@ -2,16 +2,15 @@
 
 import time
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
+from piste.arrays import BoolArray, FloatArray, IntArray, Ragged
+from piste.decision import Decision
 from piste.errors import SettingError, percent, whole_number
-from piste.explanation import FloatArray, Target
-from piste.methods.base import Attribution
-from piste.methods.coalitions import BoolArray, Game, affordable, check_removal
-from piste.models.query import Query
-from piste.ragged import IntArray, Ragged
+from piste.methods.base import Attribution, Method
+from piste.methods.game import Game, affordable, check_removal
 from piste.surrogates.linear import Linear, fit_linear
 from piste.text.players import Players
 
@@ -19,7 +18,7 @@ HELD_BACK = 0.2  # by the ridge: worth a word
 
 
 @dataclass(frozen=True)
-class Lime:
+class Lime(Method):
     """One weight a word, by weighted ridge regression on random deletions (LIME).
 
     1. Remove a random number of distinct words (uniform from 1 to all), chosen at random, every
@@ -28,6 +27,8 @@ class Lime:
        text and what is left of it: 1 - sqrt(share of the distinct words kept).
     3. Fit the log-odds by ridge regression on which words are there.
     """
+
+    name: ClassVar[str] = "lime"
 
     samples: int = 1000
     width: float = 0.25  # lime's own: 25, on distances times 100
@@ -40,12 +41,11 @@ class Lime:
         if not (self.width > 0 and self.ridge >= 0):
             raise SettingError("width or ridge is out of range.", "Give width > 0 and ridge >= 0.")
 
-    def explain(
-        self, query: Query, players: Players, target: Target, rng: np.random.Generator
-    ) -> Attribution:
+    def explain(self, decision: Decision, rng: np.random.Generator) -> Attribution:
+        query, players = decision.query, decision.players
         samples = affordable(query, self.samples)
         query.plan(samples)
-        game = Game(query, players, target, self.removal)
+        game = Game(decision, self.removal)
         kept = lime_samples(rng, len(players.first), samples)
         answers = game.play(kept[:, players.groups])
         started = time.perf_counter()

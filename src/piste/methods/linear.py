@@ -2,41 +2,41 @@
 
 import time
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from piste.arrays import BoolArray, FloatArray, Ragged
+from piste.decision import Decision
 from piste.design import subsets
 from piste.errors import whole_number
-from piste.explanation import FloatArray, Target
-from piste.methods.base import TOO_FEW, Attribution, ask
-from piste.methods.coalitions import BoolArray, Game, affordable
-from piste.models.query import Query
-from piste.ragged import Ragged
+from piste.methods.base import TOO_FEW, Attribution, Method
+from piste.methods.game import Game, affordable
 from piste.surrogates.linear import fit_linear
-from piste.surrogates.slalom import count_matrix
-from piste.text.players import Players
+from piste.surrogates.slalom.model import count_matrix
 
 
 @dataclass(frozen=True)
-class LinearSurrogate:
+class LinearSurrogate(Method):
     """One weight a word: its count in random parts of the text, by plain least squares.
 
     1. Random parts of the text, of every size.
     2. Least squares of the log-odds on how often each distinct word occurs in them.
     """
 
+    name: ClassVar[str] = "linear"
+
     samples: int = 1000
 
     def __post_init__(self) -> None:
         whole_number("samples", self.samples, 2)
 
-    def explain(
-        self, query: Query, players: Players, target: Target, rng: np.random.Generator
-    ) -> Attribution:
+    def explain(self, decision: Decision, rng: np.random.Generator) -> Attribution:
+        query, players = decision.query, decision.players
         samples = affordable(query, self.samples)
         query.plan(samples)
         rows = parts_of_every_size(rng, samples, len(players))
-        answers = ask(query, players, rows, target)
+        answers = decision.margins(rows)
         started = time.perf_counter()
         counts = count_matrix(rows, players.groups, len(players.first)).toarray()
         fit = fit_linear(counts, answers, ridge=1e-6)
@@ -46,7 +46,7 @@ class LinearSurrogate:
         def predict(keep: BoolArray) -> FloatArray:
             return np.asarray(fit.intercept + keep @ weights)
 
-        game = Game(query, players, target)
+        game = Game(decision)
         return Attribution(
             primary="weight",
             scores={"weight": weights},

@@ -1,18 +1,19 @@
 """Attention rollout (arXiv 2005.00928): attention followed through all layers."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from piste.explanation import FloatArray, Target
+from piste.arrays import FloatArray
+from piste.decision import Decision
 from piste.methods.attention import attention, unsigned
-from piste.methods.base import Attribution
-from piste.models.query import Query
-from piste.text.players import Players
+from piste.methods.base import Attribution, Method
+from piste.models.protocol import WithAttention
 
 
 @dataclass(frozen=True)
-class Rollout:
+class Rollout(Method):
     """Attention followed through all layers and their skips to each word: never negative.
 
     1. One pass over the text with its special tokens; each layer's weights, averaged over heads.
@@ -21,10 +22,12 @@ class Rollout:
     4. A word's score is the sum over its tokens; words that share a score get their mean.
     """
 
-    def explain(
-        self, query: Query, players: Players, target: Target, rng: np.random.Generator
-    ) -> Attribution:
-        weights, position = attention(query, players)
+    name: ClassVar[str] = "rollout"
+    needs: ClassVar[tuple[type, ...]] = (WithAttention,)
+
+    def explain(self, decision: Decision, rng: np.random.Generator) -> Attribution:
+        players = decision.players
+        weights, position = attention(decision)
         return unsigned({"rollout": rolled(weights.mean(axis=1), position)}, players)
 
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import sparse
 
+from piste.arrays import FloatArray, IntArray, Ragged
+from piste.decision import Decision
 from piste.design import favoured, keep_back, mixed_shares, portions, short, unseen
 from piste.errors import InputError, SettingError
-from piste.explanation import FloatArray, Target
-from piste.methods.base import ask
-from piste.methods.classes import Classes
+from piste.methods.class_columns import Classes
 from piste.models.query import Query
-from piste.ragged import IntArray, Ragged
-from piste.surrogates.slalom import count_matrix
+from piste.result.explanation import Target
+from piste.surrogates.slalom.model import count_matrix
 from piste.text.players import Players
 
 LEAST_BUDGET = 10  # below this there is nothing to fit
@@ -29,9 +29,7 @@ GROWTH = 0.2  # a round is at least so large a part of all that was asked: long 
 class Samples:
     """What was asked so far, and the model's answers."""
 
-    query: Query
-    players: Players
-    target: Target
+    decision: Decision
     classes: Classes | None = None  # fitted together; None: the target alone
     rows: Ragged = field(default_factory=lambda: Ragged.of([]))
     answers: FloatArray = field(default_factory=lambda: np.empty((0, 0)))  # [rows, outputs]
@@ -58,8 +56,21 @@ class Samples:
     def answered(self, rows: Ragged) -> FloatArray:
         """The model's scores of these rows [rows, outputs], the target's first."""
         if self.classes is None:
-            return ask(self.query, self.players, rows, self.target)[:, None]
-        return self.classes.scores(self.query.logits(self.players.tokens(rows)))
+            return self.decision.margins(rows)[:, None]
+        return self.classes.scores(self.decision.logits(rows))
+
+    @property
+    def players(self) -> Players:
+        return self.decision.players
+
+    @property
+    def query(self) -> Query:
+        return self.decision.query
+
+    @property
+    def target(self) -> Target:
+        """The target, on the scale of the answers."""
+        return self.decision.target if self.classes is None else self.classes.target
 
     @property
     def margins(self) -> FloatArray:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from piste.arrays import FloatArray
 from piste.errors import choices
-from piste.explanation import Explanation, FloatArray, Target
 from piste.metrics.agreement import agreement
+from piste.metrics.case import OTHER_SEEDS, Case
 from piste.metrics.deletion import deletion, insertion
 from piste.metrics.eraser import comprehensiveness, sufficiency
 from piste.metrics.human_attention import auroc, average_precision, consensus
@@ -16,9 +17,7 @@ from piste.metrics.naive_bayes import naive_bayes_correlation
 from piste.metrics.normalised import Extremes, extremes
 from piste.metrics.removal_fidelity import removal_error
 from piste.metrics.robustness import randomisation, stability
-from piste.metrics.trial import OTHER_SEEDS, Trial
-from piste.models.query import Query
-from piste.text.players import Players
+from piste.result.explanation import Explanation
 
 __all__ = [
     "METRICS",
@@ -31,14 +30,12 @@ __all__ = [
     "insertion",
 ]
 
-Measure = Callable[[Trial, Explanation], float | None]
-
 
 @dataclass(frozen=True)
 class Metric:
-    """One line of the table."""
+    """One line of the table. `measure` gives None where a text has no such figure."""
 
-    measure: Measure
+    measure: Callable[[Case, Explanation], float | None]
     higher_is_better: bool
     says: str
     needs: str | None = None  # what a text must come with: "human" marks, a "reference"
@@ -46,72 +43,76 @@ class Metric:
 
 METRICS: dict[str, Metric] = {
     "deletion": Metric(
-        lambda trial, found: deletion(*_on(trial), _scores(found)),
+        lambda case, explanation: deletion(case.decision, _primary(explanation)),
         True,
         "mean fall of the probability as the highest-scored go first (AOPC)",
     ),
     "insertion": Metric(
-        lambda trial, found: insertion(*_on(trial), _scores(found)),
+        lambda case, explanation: insertion(case.decision, _primary(explanation)),
         False,
         "mean fall of the probability with only the highest-scored",
     ),
     "naopc": Metric(
-        lambda trial, found: _normalised(trial, found),
+        lambda case, explanation: _normalised(case, explanation),
         True,
         "deletion, between the worst (0) and the best (1) order that a search finds",
     ),
     "comprehensiveness": Metric(
-        lambda trial, found: comprehensiveness(*_on(trial), _scores(found)),
+        lambda case, explanation: comprehensiveness(case.decision, _primary(explanation)),
         True,
         "fall without the top 1, 5, 10, 20, 50 % (ERASER)",
     ),
     "sufficiency": Metric(
-        lambda trial, found: sufficiency(*_on(trial), _scores(found)),
+        lambda case, explanation: sufficiency(case.decision, _primary(explanation)),
         False,
         "fall with only the top 1, 5, 10, 20, 50 % (ERASER)",
     ),
     "removal-error": Metric(
-        lambda trial, found: removal_error(*_on(trial), found, seed=trial.seed),
+        lambda case, explanation: removal_error(case.decision, explanation, seed=case.seed),
         False,
         "error of predicted changes when 1-5 are removed; 1 is like predicting none",
     ),
     "leave-one-out": Metric(
-        lambda trial, found: leave_one_out(*_on(trial), found),
+        lambda case, explanation: leave_one_out(case.decision, explanation),
         True,
         "rank correlation with what single removals do",
     ),
     "human-auroc": Metric(
-        lambda trial, found: None if trial.marked is None else auroc(_scores(found), trial.marked),
+        lambda case, explanation: (
+            None if case.marked is None else auroc(_primary(explanation), case.marked)
+        ),
         True,
         "do the words that people marked score higher? 0.5 is chance",
         needs="human",
     ),
     "human-ap": Metric(
-        lambda trial, found: (
-            None if trial.marked is None else average_precision(_scores(found), trial.marked)
+        lambda case, explanation: (
+            None if case.marked is None else average_precision(_primary(explanation), case.marked)
         ),
         True,
         "average precision of the words that people marked",
         needs="human",
     ),
     "naive-bayes": Metric(
-        lambda trial, found: (
+        lambda case, explanation: (
             None
-            if trial.reference is None
-            else naive_bayes_correlation(found, trial.reference, trial.players)
+            if case.reference is None
+            else naive_bayes_correlation(explanation, case.reference, case.decision.players)
         ),
         True,
         "rank correlation with Naive Bayes",
         needs="reference",
     ),
     "stability": Metric(
-        lambda trial, found: _stability(trial, found),
+        lambda case, explanation: _stability(case, explanation),
         True,
         "rank correlation between seeds",
     ),
     "randomisation": Metric(
-        lambda trial, found: (
-            None if trial.elsewhere is None else randomisation(found, trial.elsewhere(found))
+        lambda case, explanation: (
+            None
+            if case.elsewhere is None
+            else randomisation(explanation, case.elsewhere(explanation))
         ),
         False,
         "rank correlation with the explanation of re-drawn weights (a sanity check)",
@@ -127,23 +128,19 @@ def find_metric(name: str) -> Metric:
     return METRICS[name]
 
 
-def _on(trial: Trial) -> tuple[Query, Players, Target]:
-    return trial.query, trial.players, trial.target
+def _primary(explanation: Explanation) -> FloatArray:
+    return explanation.scores[explanation.primary]
 
 
-def _scores(found: Explanation) -> FloatArray:
-    return found.scores[found.primary]
-
-
-def _normalised(trial: Trial, found: Explanation) -> float | None:
-    aopc = deletion(*_on(trial), _scores(found))
-    if aopc is None or trial.extremes is None:
+def _normalised(case: Case, explanation: Explanation) -> float | None:
+    aopc = deletion(case.decision, _primary(explanation))
+    if aopc is None or case.extremes is None:
         return None
-    return trial.extremes.place(aopc)
+    return case.extremes.place(aopc)
 
 
-def _stability(trial: Trial, found: Explanation) -> float | None:
-    if trial.again is None:
+def _stability(case: Case, explanation: Explanation) -> float | None:
+    if case.again is None:
         return None
-    seeds = range(trial.seed + 1, trial.seed + 1 + OTHER_SEEDS)
-    return stability(found, [trial.again(found, seed) for seed in seeds])
+    seeds = range(case.seed + 1, case.seed + 1 + OTHER_SEEDS)
+    return stability(explanation, [case.again(explanation, seed) for seed in seeds])

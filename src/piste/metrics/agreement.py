@@ -5,7 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.stats import rankdata
 
-from piste.explanation import SIDELESS, Explanation, FloatArray
+from piste.arrays import FloatArray
+from piste.result.explanation import Explanation
+from piste.result.scores import score
 
 
 def agreement(explanations: Sequence[Explanation]) -> FloatArray:
@@ -31,6 +33,6 @@ def spearman(one: FloatArray, other: FloatArray) -> float:
 
 def _pair(one: Explanation, other: Explanation) -> float:
     scores = [found.scores[found.primary] for found in (one, other)]
-    if SIDELESS & {one.primary, other.primary}:
+    if not (score(one.primary).signed and score(other.primary).signed):
         scores = [np.abs(values) for values in scores]
     return spearman(*scores)

@@ -1,19 +1,16 @@
 """Deletion and insertion: is it the highest-scored words that the decision hangs on?"""
 
+from collections.abc import Iterable
+
 import numpy as np
 
-from piste.explanation import FloatArray, Target
-from piste.metrics.asking import falls, mean_fall
-from piste.models.query import Query
-from piste.ragged import IntArray
-from piste.text.players import Players
+from piste.arrays import FloatArray, IntArray
+from piste.decision import Decision
 
 STEPS = 25  # points of a curve at most, evenly spaced
 
 
-def deletion(
-    query: Query, players: Players, target: Target, scores: FloatArray, steps: int = STEPS
-) -> float | None:
+def deletion(decision: Decision, scores: FloatArray, steps: int = STEPS) -> float | None:
     """Take the highest-scored player away, then the next: the mean fall of the probability.
 
     Scores [players] are signed towards the target; those without a side rank as they are. The
@@ -21,15 +18,19 @@ def deletion(
     better; on the raw scale it is the fall of the score. None for a text of one player.
     """
     order = ranked(scores)
-    return mean_fall(query, players, target, [order[gone:] for gone in points(len(order), steps)])
+    return mean_fall(decision, [order[gone:] for gone in points(len(order), steps)])
 
 
-def insertion(
-    query: Query, players: Players, target: Target, scores: FloatArray, steps: int = STEPS
-) -> float | None:
+def insertion(decision: Decision, scores: FloatArray, steps: int = STEPS) -> float | None:
     """Keep only the highest-scored players: the mean of what is still missing. Lower is better."""
     order = ranked(scores)
-    return mean_fall(query, players, target, [order[:kept] for kept in points(len(order), steps)])
+    return mean_fall(decision, [order[:kept] for kept in points(len(order), steps)])
+
+
+def mean_fall(decision: Decision, kept: Iterable[IntArray]) -> float | None:
+    """The mean over sets of kept players of p(whole text) - p(these alone); None without sets."""
+    falls = decision.falls(kept)
+    return float(np.mean(falls)) if len(falls) else None
 
 
 def points(players: int, steps: int) -> IntArray:
@@ -48,9 +49,9 @@ def ranked(scores: FloatArray) -> IntArray:
 
 
 def deletion_curve(
-    query: Query, players: Players, target: Target, scores: FloatArray, steps: int = STEPS
+    decision: Decision, scores: FloatArray, steps: int = STEPS
 ) -> tuple[FloatArray, FloatArray]:
     """The share of the players removed [points], and the fall of the probability there [points]."""
     order, marks = ranked(scores), points(len(scores), steps)
-    fallen = falls(query, players, target, [order[gone:] for gone in marks])
+    fallen = decision.falls([order[gone:] for gone in marks])
     return marks / len(order), fallen

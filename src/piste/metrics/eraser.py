@@ -2,30 +2,26 @@
 
 import numpy as np
 
-from piste.explanation import FloatArray, Target
-from piste.metrics.asking import mean_fall
-from piste.metrics.deletion import ranked
-from piste.models.query import Query
-from piste.text.players import Players
+from piste.arrays import FloatArray
+from piste.decision import Decision
+from piste.metrics.deletion import mean_fall, ranked
 
 FRACTIONS = (0.01, 0.05, 0.1, 0.2, 0.5)  # of the players, as in DeYoung et al. (ACL 2020)
 
 
-def comprehensiveness(
-    query: Query, players: Players, target: Target, scores: FloatArray
-) -> float | None:
+def comprehensiveness(decision: Decision, scores: FloatArray) -> float | None:
     """How far the probability falls without the highest-scored players. Higher is better.
 
     The mean over the fractions; each takes one player at least and leaves one.
     """
     order = ranked(scores)
-    return mean_fall(query, players, target, [order[size:] for size in sizes(len(order))])
+    return mean_fall(decision, [order[size:] for size in sizes(len(order))])
 
 
-def sufficiency(query: Query, players: Players, target: Target, scores: FloatArray) -> float | None:
+def sufficiency(decision: Decision, scores: FloatArray) -> float | None:
     """How far it falls when only the highest-scored players are left. Lower is better."""
     order = ranked(scores)
-    return mean_fall(query, players, target, [order[:size] for size in sizes(len(order))])
+    return mean_fall(decision, [order[:size] for size in sizes(len(order))])
 
 
 def sizes(players: int) -> list[int]:

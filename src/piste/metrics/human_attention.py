@@ -4,13 +4,10 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from piste.explanation import FloatArray
+from piste.arrays import BoolArray, FloatArray
 from piste.text.players import Players
-
-BoolArray = NDArray[np.bool_]
 
 
 def consensus(

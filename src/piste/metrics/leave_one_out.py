@@ -2,31 +2,29 @@
 
 import numpy as np
 
-from piste.explanation import SIDELESS, Explanation, FloatArray, Target
+from piste.arrays import FloatArray
+from piste.decision import Decision
 from piste.metrics.agreement import spearman
-from piste.metrics.asking import answers
-from piste.models.query import Query
-from piste.text.players import Players
+from piste.result.explanation import Explanation
+from piste.result.scores import score
 
 
-def single_falls(query: Query, players: Players, target: Target) -> FloatArray:
+def single_falls(decision: Decision) -> FloatArray:
     """How far the target's score falls without each player alone [players]."""
-    everybody = np.arange(len(players))
+    everybody = np.arange(len(decision.players))
     kept = [np.delete(everybody, player) for player in everybody]
-    return np.asarray(target.score - answers(query, players, target, kept))
+    return np.asarray(decision.target.score - decision.keeping(kept))
 
 
-def leave_one_out(
-    query: Query, players: Players, target: Target, explanation: Explanation
-) -> float | None:
+def leave_one_out(decision: Decision, explanation: Explanation) -> float | None:
     """Spearman's correlation of the primary score with the true falls; sizes where it has no side.
 
     None for a single player, or where either never varies.
     """
-    if len(players) < 2:
+    if len(decision.players) < 2:
         return None
-    falls = single_falls(query, players, target)
-    if explanation.primary in SIDELESS:
+    falls = single_falls(decision)
+    if not score(explanation.primary).signed:
         falls = np.abs(falls)
     found = spearman(explanation.scores[explanation.primary], falls)
     return found if np.isfinite(found) else None

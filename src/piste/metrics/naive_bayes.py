@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from piste.explanation import SIDELESS, Explanation, FloatArray
+from piste.arrays import FloatArray
 from piste.metrics.agreement import spearman
+from piste.result.explanation import Explanation
+from piste.result.scores import score
 from piste.text.players import Players
 
 
@@ -56,6 +58,7 @@ def naive_bayes_correlation(
     """
     first = players.first
     scores = explanation.scores[explanation.primary][first]
-    wanted = np.abs(weights[first]) if explanation.primary in SIDELESS else weights[first]
+    signed = score(explanation.primary).signed
+    wanted = weights[first] if signed else np.abs(weights[first])
     found = spearman(scores, wanted)
     return found if np.isfinite(found) else None

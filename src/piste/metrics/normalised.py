@@ -10,12 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from piste.explanation import FloatArray, Target
-from piste.metrics.asking import falls
+from piste.arrays import FloatArray, IntArray
+from piste.decision import Decision
 from piste.metrics.deletion import STEPS, points
-from piste.models.query import Query
-from piste.ragged import IntArray
-from piste.text.players import Players
 
 BEAM = 2
 WIDE = 24  # players tried at a step: those that looked best at the step before
@@ -35,18 +32,16 @@ class Extremes:
 
 
 def extremes(
-    query: Query,
-    players: Players,
-    target: Target,
+    decision: Decision,
     steps: int = STEPS,
     beam: int = BEAM,
     wide: int = WIDE,
 ) -> Extremes | None:
     """Search both ways. None for a text of one player."""
-    marks = points(len(players), steps)
+    marks = points(len(decision.players), steps)
     if not len(marks):
         return None
-    search = _Search(query, players, target, marks, beam, wide)
+    search = _Search(decision, marks, beam, wide)
     return Extremes(worst=search.run(-1.0), best=search.run(1.0))
 
 
@@ -59,16 +54,14 @@ class _State:
 
 @dataclass(frozen=True)
 class _Search:
-    query: Query
-    players: Players
-    target: Target
+    decision: Decision
     marks: IntArray  # numbers of players removed at which the curve is read
     beam: int
     wide: int
 
     def run(self, sign: float) -> float:
         """The AOPC of the order that makes sign * AOPC large."""
-        states = [_State((), 0.0, tuple(range(len(self.players))))]
+        states = [_State((), 0.0, tuple(range(len(self.decision.players))))]
         for block in np.diff(self.marks, prepend=0).tolist():
             grown = [new for state in states for new in self._grown(state, block, sign)]
             grown.sort(key=lambda state: -sign * state.total)
@@ -94,9 +87,9 @@ class _Search:
         ]
 
     def _falls(self, gone: list[tuple[int, ...]]) -> FloatArray:
-        everybody = np.arange(len(self.players))
+        everybody = np.arange(len(self.decision.players))
         kept = [np.delete(everybody, list(row)) for row in gone]
-        return falls(self.query, self.players, self.target, kept)
+        return self.decision.falls(kept)
 
 
 def _distinct(states: list[_State]) -> list[_State]:

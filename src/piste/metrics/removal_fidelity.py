@@ -2,20 +2,17 @@
 
 import numpy as np
 
-from piste.explanation import UNPREDICTING, Explanation, Target
-from piste.metrics.asking import answers
-from piste.models.query import Query
-from piste.ragged import IntArray
-from piste.text.players import Players
+from piste.arrays import IntArray
+from piste.decision import Decision
+from piste.result.explanation import Explanation
+from piste.result.scores import score
 
 DRAWS = 60  # random removals
 MOST = 5  # players a removal takes away at most
 
 
 def removal_error(
-    query: Query,
-    players: Players,
-    target: Target,
+    decision: Decision,
     explanation: Explanation,
     *,
     draws: int = DRAWS,
@@ -28,15 +25,15 @@ def removal_error(
     None where the scores predict no change, where there are fewer than three players, or where
     the model never moves. The same seed draws the same removals for every explanation.
     """
-    removed = removals(len(players), draws, most, seed)
+    removed = removals(len(decision.players), draws, most, seed)
     if not removed or not predicts(explanation):
         return None
-    everybody = np.arange(len(players))
-    left = answers(query, players, target, [np.delete(everybody, gone) for gone in removed])
-    true = target.score - left
+    everybody = np.arange(len(decision.players))
+    left = decision.keeping([np.delete(everybody, gone) for gone in removed])
+    true = decision.target.score - left
     predicted = np.array([explanation.change(gone.tolist()) for gone in removed])
     typical = float(np.mean(true**2))
-    if typical <= (1e-9 * max(1.0, abs(target.score))) ** 2:  # rounding
+    if typical <= (1e-9 * max(1.0, abs(decision.target.score))) ** 2:  # rounding
         return None
     return float(np.sqrt(np.mean((predicted - true) ** 2) / typical))
 
@@ -44,7 +41,7 @@ def removal_error(
 def predicts(explanation: Explanation) -> bool:
     """Whether the explanation says how far the score moves when players are removed."""
     known = explanation.formula is not None or "removal" in explanation.scores
-    return known or explanation.primary not in UNPREDICTING
+    return known or score(explanation.primary).predicts
 
 
 def removals(players: int, draws: int, most: int, seed: int) -> list[IntArray]:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from piste.explanation import Explanation
 from piste.metrics.agreement import spearman
+from piste.result.explanation import Explanation
 
 
 def stability(explanation: Explanation, others: Sequence[Explanation]) -> float | None:

@@ -6,9 +6,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from piste.arrays import IntArray
 from piste.errors import ModelError, few
-from piste.models.failures import first_line as first_line
-from piste.ragged import IntArray
+from piste.models.loading_errors import first_line as first_line
 
 _LAYER = re.compile(r"(.*?\.\d+)\.")  # such as bert.encoder.layer.7
 

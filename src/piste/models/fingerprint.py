@@ -21,9 +21,9 @@ import numpy as np
 
 from piste.errors import SettingError, few
 from piste.lexicon import Lexicon
+from piste.models.backends.endpoint import RemoteLabels
 from piste.models.protocol import Classifier
 from piste.models.query import Query
-from piste.models.remote import RemoteLabels
 from piste.models.shared import Shared
 from piste.text.cutting import truncated
 from piste.text.encoding import texts

@@ -15,11 +15,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from piste.explanation import FloatArray
+from piste.arrays import FloatArray, IntArray
 from piste.models.protocol import Classifier
-from piste.models.query import BATCH_TOKENS
 from piste.models.shared import shared
-from piste.ragged import IntArray
+from piste.options import BATCH_TOKENS
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")

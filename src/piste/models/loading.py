@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from piste.errors import ModelError, SettingError, choices
-from piste.models.callable import Scale, from_function
+from piste.models.backends.function import Scale, from_function
 from piste.models.protocol import Classifier
 
 if TYPE_CHECKING:
-    from piste.models.compiled import CompiledClassifier
-    from piste.models.huggingface import HuggingFaceClassifier
-    from piste.models.onnx import OnnxClassifier
+    from piste.models.backends.compiled import CompiledClassifier
+    from piste.models.backends.huggingface import HuggingFaceClassifier
+    from piste.models.backends.onnx import OnnxClassifier
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ def load(
 def _from_torch(
     model: Any, tokenizer: Any, device: str | None, backend: str, trust_remote_code: bool
 ) -> HuggingFaceClassifier | CompiledClassifier:
-    from piste.models.huggingface import load_huggingface
+    from piste.models.backends.huggingface import load_huggingface
 
     classifier = load_huggingface(
         model, tokenizer, device=device, trust_remote_code=trust_remote_code
@@ -72,7 +72,7 @@ def _exported(
     """The ONNX model of a directory without torch weights; None for every other model."""
     if not isinstance(model, str | os.PathLike) or model == "demo":
         return None
-    from piste.models.onnx import load_onnx, onnx_file
+    from piste.models.backends.onnx import load_onnx, onnx_file
 
     folder = Path(model).expanduser()
     file = onnx_file(folder) if folder.is_dir() else None
@@ -141,8 +141,8 @@ def _last(estimator: Any) -> Any:
 def _compiled(
     classifier: HuggingFaceClassifier, *, insist: bool
 ) -> HuggingFaceClassifier | CompiledClassifier:
-    from piste.models.compiled import CannotCompile, compile_classifier, torch_notice
-    from piste.models.runtime import available
+    from piste.models.backends.compiled import CannotCompile, compile_classifier, torch_notice
+    from piste.models.backends.openvino_runtime import available
 
     if not insist and (not available() or classifier.model.device.type != "cpu"):
         return classifier

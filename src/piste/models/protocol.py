@@ -2,8 +2,7 @@
 
 from typing import Literal, Protocol, runtime_checkable
 
-from piste.explanation import FloatArray
-from piste.ragged import IntArray
+from piste.arrays import FloatArray, IntArray
 from piste.text.encoding import Encoding
 
 Outputs = Literal["classes", "labels", "raw"]

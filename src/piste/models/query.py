@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from piste.arrays import FloatArray, IntArray, Ragged
 from piste.errors import OutputError, SettingError, few
-from piste.explanation import FloatArray
-from piste.models.failures import is_out_of_memory
+from piste.models.loading_errors import is_out_of_memory
 from piste.models.protocol import (
     Classifier,
     Verifiable,
@@ -22,12 +22,11 @@ from piste.models.protocol import (
     WithNotes,
     WithTokens,
 )
-from piste.ragged import IntArray, Ragged
+from piste.options import BATCH_TOKENS
 from piste.text.encoding import TYPE, Frame
 
 log = logging.getLogger(__name__)
 
-BATCH_TOKENS = 8192  # big batches of short sequences: many small ones are several times slower
 GRADIENT_SHARE = 8  # times fewer tokens at once where every layer's activations are kept
 Progress = Callable[[int, int], None]  # sequences answered, sequences planned
 Watch = Callable[[Mapping[str, FloatArray]], None]  # scores so far, by name, each [players]

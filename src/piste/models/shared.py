@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from piste.explanation import FloatArray
+from piste.arrays import FloatArray, IntArray
 from piste.models.protocol import (
     Classifier,
     Outputs,
@@ -19,7 +19,6 @@ from piste.models.protocol import (
     WithNotes,
     WithTokens,
 )
-from piste.ragged import IntArray
 from piste.text.encoding import Encoding
 
 

@@ -3,10 +3,10 @@
 import numpy as np
 from scipy.special import expit, logsumexp
 
+from piste.arrays import FloatArray, IntArray
 from piste.errors import OutputError, SettingError, choices
-from piste.explanation import FloatArray, Target
 from piste.models.protocol import Classifier
-from piste.ragged import IntArray
+from piste.result.explanation import Target
 
 LOG_ODDS, RAW = "log-odds", "raw score"
 CENTRED = "logit above the mean of all classes"  # where classes are fitted together

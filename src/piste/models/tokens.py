@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import transformers
 
+from piste.arrays import IntArray
 from piste.errors import choices
 from piste.models import checks
 from piste.models.locks import lock_for
 from piste.models.protocol import REPLACEMENTS
-from piste.ragged import IntArray
 from piste.text.encoding import BETWEEN, TYPE, Encoding, Frame, Span
 
 ANY_TYPE = 2**16  # token types of a model that does not say how many it knows

@@ -5,9 +5,9 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from piste.explanation import Explanation, Row
 from piste.render.clean import one_line
 from piste.render.placement import Box, Point, place
+from piste.result.explanation import Explanation, Row
 
 FONT = 12.0
 BARS = 20

@@ -12,7 +12,6 @@ from matplotlib.text import Text
 from matplotlib.transforms import Affine2D
 
 from piste.compare import Comparison
-from piste.explanation import Explanation
 from piste.files import write_atomic
 from piste.render import comparison_words as said
 from piste.render import words
@@ -40,6 +39,7 @@ from piste.render.paragraph import (
 )
 from piste.render.segments import Segment
 from piste.render.shades import AGAINST, FOR, RGB, strengths
+from piste.result.explanation import Explanation
 
 WEIGHT: RGB = (125, 98, 200)
 CHARACTERS = 520  # of the text, for each method

@@ -8,13 +8,13 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from piste.compare import Comparison
-from piste.explanation import Explanation
 from piste.render import comparison_words as said
 from piste.render import words
 from piste.render.clean import one_line
 from piste.render.html import assets, hue, level, policy_of
 from piste.render.segments import Segment, lead, segments
 from piste.render.shades import strengths
+from piste.result.explanation import Explanation
 
 
 @dataclass(frozen=True)

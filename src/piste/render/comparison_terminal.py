@@ -11,13 +11,13 @@ from rich.table import Table
 from rich.text import Text
 
 from piste.compare import Comparison, Figures
-from piste.explanation import Explanation, Row
 from piste.render import comparison_words as said
 from piste.render import words
 from piste.render.clean import one_line, visible
 from piste.render.plain import captured
 from piste.render.segments import Segment, shade
 from piste.render.shades import AGAINST, FOR, RGB, strengths
+from piste.result.explanation import Explanation, Row
 
 CHARACTERS = 480  # of the text, for each method
 WORDS = 8  # of each method, where there are no colours

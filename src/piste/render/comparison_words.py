@@ -5,10 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from piste.arrays import FloatArray
 from piste.compare import Comparison, Figures
-from piste.explanation import Explanation, FloatArray
 from piste.render.segments import Segment, excerpt, segments
-from piste.render.shades import WEIGHTS, strengths
+from piste.render.shades import strengths
+from piste.result.explanation import Explanation
+from piste.result.scores import score
 
 DELETION = (
     "deletion: the words that the method scores highest are removed one after the other; how far "
@@ -42,7 +44,7 @@ def spent(explanation: Explanation) -> str:
 
 def has_side(explanation: Explanation) -> bool:
     """Whether the scores speak for and against, or only weigh."""
-    return explanation.primary not in WEIGHTS
+    return score(explanation.primary).signed
 
 
 def shared_excerpt(comparison: Comparison, limit: int) -> list[Segment]:

@@ -22,7 +22,7 @@ from piste.render.html import assets
 from piste.render.placement import Box
 from piste.render.plain import captured
 from piste.render.words import give_or_take, percent, signed
-from piste.runs.corpus import FEW_TEXTS, Summary, Word
+from piste.runs.word_summary import FEW_TEXTS, Summary, Word
 
 SHOWN = 12  # rows of a table in a terminal
 ON_PAGE = 300

@@ -16,7 +16,7 @@ from piste.render.clean import one_line, visible
 from piste.render.figure import house_style, literal
 from piste.render.plain import captured
 from piste.runs.evaluate import Evaluation
-from piste.runs.summary import (
+from piste.runs.statistics import (
     FEW,
     Interval,
     agreements,

@@ -16,7 +16,6 @@ from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 
 from piste.errors import FileError
-from piste.explanation import Explanation, Row
 from piste.files import write_atomic
 from piste.render import words
 from piste.render.chart import BARS, is_scatter, spread
@@ -26,6 +25,7 @@ from piste.render.paragraph import LEADING, SIZE, Line, Ruler, colour, paint, pi
 from piste.render.placement import Box, Point, place
 from piste.render.segments import excerpt, segments
 from piste.render.shades import sided, strengths
+from piste.result.explanation import Explanation, Row
 
 WIDTH = 7.2 * 72  # points: the width of a printed page's text
 MARGIN = 14.0

@@ -10,12 +10,14 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup, escape
 
-from piste.explanation import Explanation, FloatArray, Row
+from piste.arrays import FloatArray
 from piste.render import words
 from piste.render.chart import Chart, bars, is_scatter, scatter
 from piste.render.clean import one_line, visible
 from piste.render.segments import Segment, segments, shade
-from piste.render.shades import WEIGHTS, sided, strengths
+from piste.render.shades import sided, strengths
+from piste.result.explanation import Explanation, Row
+from piste.result.scores import score
 
 SHOWN = 400  # distinct players in the chart and in the table
 LEVELS = 10  # steps of colour
@@ -85,7 +87,7 @@ def _shown(value: Any) -> Any:
 
 def hue(strength: float, name: str = "") -> str:
     """The colour of a strength: w(eight), f(or) or a(gainst)."""
-    return "w" if name in WEIGHTS else "f" if strength > 0 else "a"
+    return "w" if not score(name).signed else "f" if strength > 0 else "a"
 
 
 def level(strength: float) -> int:
@@ -118,7 +120,7 @@ def linked(explanation: Explanation) -> dict[str, Any]:
     players = explanation.players
     return {
         "names": list(explanation.scores),
-        "weights": sorted(WEIGHTS & explanation.scores.keys()),
+        "weights": sorted(name for name in explanation.scores if not score(name).signed),
         "groups": [player.group for player in players],
         "labels": [one_line(player.text) for player in players],
         "scores": {name: _numbers(scores) for name, scores in explanation.scores.items()},

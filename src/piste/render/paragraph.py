@@ -12,7 +12,7 @@ from matplotlib.text import Text
 from matplotlib.textpath import text_to_path
 from matplotlib.transforms import Affine2D
 
-from piste.explanation import FloatArray
+from piste.arrays import FloatArray
 from piste.render.clean import visible
 from piste.render.fonts import drawable, families
 from piste.render.segments import Segment, shade

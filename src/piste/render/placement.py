@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from piste.explanation import FloatArray
+from piste.arrays import FloatArray
 
 Point = tuple[float, float]
 _RINGS = (1.0, 9.0, 18.0, 28.0, 40.0)  # distance of the label from its point

@@ -4,8 +4,9 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from piste.explanation import Explanation, FloatArray
+from piste.arrays import FloatArray
 from piste.render.clean import shorten
+from piste.result.explanation import Explanation
 
 CONTEXT = 6  # segments kept on either side of a strong one; half of them are the spaces between
 LONGEST = 300  # characters of one segment in an excerpt

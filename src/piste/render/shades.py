@@ -2,25 +2,26 @@
 
 import numpy as np
 
-from piste.explanation import SIDELESS, Explanation, FloatArray
+from piste.arrays import FloatArray
+from piste.result.explanation import Explanation
+from piste.result.scores import score
 
 RGB = tuple[int, int, int]
 
 FOR: RGB = (31, 119, 214)
 AGAINST: RGB = (222, 104, 0)
-WEIGHTS = SIDELESS  # scores that are weights: they speak neither for nor against
 
 
 def sided(explanation: Explanation) -> bool:
     """Whether the score that ranks speaks for and against, or only weighs."""
-    return explanation.primary not in WEIGHTS
+    return score(explanation.primary).signed
 
 
 def strengths(explanation: Explanation, name: str | None = None) -> FloatArray:
     """Scores scaled to -1 .. 1 (weights: 0 .. 1); a score that is no number counts as 0."""
     name = name or explanation.primary
     scores = np.nan_to_num(explanation.scores[name], nan=0.0, posinf=0.0, neginf=0.0)
-    if name in WEIGHTS and scores.size:
+    if not score(name).signed and scores.size:
         scores = scores - scores.min()
     top = np.abs(scores).max(initial=0.0)
     return scores / top if top > 0 else np.zeros_like(scores)

@@ -9,12 +9,12 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from piste.explanation import Explanation, Row
 from piste.render import words
 from piste.render.clean import one_line, visible
 from piste.render.plain import captured
 from piste.render.segments import excerpt, segments, shade
 from piste.render.shades import AGAINST, FOR, RGB, blend, sided, strengths
+from piste.result.explanation import Explanation, Row
 
 SHOWN = 10  # rows of the table
 CLASSES = 6  # columns of the table by class

@@ -5,17 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from piste.explanation import (
-    CLASS,
-    FEW_CHECKS,
-    UNPREDICTING,
-    Agreement,
-    Explanation,
-    Stopped,
-    Target,
-)
 from piste.models.target import RAW
 from piste.render.clean import one_line
+from piste.result.explanation import FEW_CHECKS, Agreement, Explanation, Stopped, Target
+from piste.result.scores import CLASS, score
 
 TEN = 10  # the strongest, of which `Stopped` speaks
 HARDLY = 0.5  # an error of half the score and more
@@ -28,38 +21,14 @@ _KINDS = {
     "known": ("shortened copy of the text", "shortened copies of the text (all were asked)"),
     "removals": ("new removal of a few words", "new removals of a few words"),
 }
-_MEANINGS = {
-    "value": "the {scale} that the {unit} alone would get, as estimated. Above 0 it speaks for "
-    "{label}, below 0 against",
-    "importance": "how much weight the {unit} takes among the {unit}s, whichever side it is on. "
-    "0 is the average, +1 is 2.7 times as much",
-    "lin": "value times weight (value × e^importance)",
-    "removal": "how far the {scale} should fall if this occurrence is removed",
-    "shapley": "the fair share of the {unit} in the {scale}, over all orders of adding {unit}s",
-}
 _SIDES = "Above 0 it speaks for {label}, below 0 against"
 _UP = "Above 0 it speaks for a higher number, below 0 for a lower one"
-_MEANINGS |= {
-    "weight": f"what the {{unit}} adds to the {{scale}} where it is present. {_SIDES}",
-    "grad-input": f"the gradient at the {{unit}} times its embedding. {_SIDES}",
-    "grad-avg": f"the mean of the gradient at the {{unit}} over its dimensions. {_SIDES}",
-    "grad-l1": "the size of the gradient at the {unit} (sum of absolute values); it has no side",
-    "grad-l2": "the size of the gradient at the {unit} (Euclidean); it has no side",
-    "ig": f"the {{unit}}'s part of the way from the baseline to the text. {_SIDES}",
-    "alpha-avg": "the attention that the {unit} gets where the model classifies, the heads' mean; "
-    "it has no side",
-    "alpha-max": "the attention of the head that looks most at the {unit}; it has no side",
-    "rollout": "the attention that reaches the {unit} through all layers; it has no side",
-    "given": f"the score that {{method}} gave, on its own scale. {_SIDES}",
-    "anchor": "1 for the {unit}s that together keep the decision, 0 for all others",
-}
 _WARNING = "The explanation misses much of what the model does here; do not rely on it alone."
 _WARNINGS = {
     "deletions": "Near the whole text the model reacts to the loss of words otherwise than the "
     "explanation predicts: take the scores for what the words do in short texts."
 }
 ERRORS = "the standard error: asking other sequences would move the score about so far"
-_OTHER = f"a score of the method {{method}}. {_SIDES}"
 
 
 @dataclass(frozen=True)
@@ -238,7 +207,7 @@ def _fidelity(explanation: Explanation) -> list[Statement]:
 
 
 def _not_measured(explanation: Explanation) -> Statement:
-    if explanation.method in UNCHECKED or explanation.primary in UNPREDICTING:
+    if explanation.method in UNCHECKED or not score(explanation.primary).predicts:
         text = f"The scores of {explanation.method} predict no answers that could be checked"
         return Statement(f"{text}; `piste compare --measure` tries them on the model.")
     text = "How well the explanation agrees with the model was not measured"
@@ -301,9 +270,9 @@ def meanings(explanation: Explanation) -> dict[str, str]:
         "label": f"“{one_line(explanation.target.label)}”",
         "method": explanation.method,
     }
+    # A number goes up and down, and is not decided for.
+    words["sides"] = _UP if explanation.target.scale == RAW else _SIDES.format(**words)
     found = {name: _meaning(name, words) for name in explanation.scores}
-    if explanation.target.scale == RAW:  # a number goes up and down, and is not decided for
-        found = {name: text.replace(_SIDES.format(**words), _UP) for name, text in found.items()}
     if explanation.second is not None and "value" in found:
         found["value"] = found["value"].replace(" alone ", ", with hardly a word beside it, ")
     found[explanation.primary] += "; it ranks and colours"
@@ -312,7 +281,7 @@ def meanings(explanation: Explanation) -> dict[str, str]:
 
 def _meaning(name: str, words: Mapping[str, str]) -> str:
     if CLASS not in name:
-        return _MEANINGS.get(name, _OTHER).format(**words)
+        return score(name).meaning.format(**words)
     own, label = name.split(CLASS, 1)
     return f"{own}, for “{one_line(label)}” in place of {words['label']}"
 

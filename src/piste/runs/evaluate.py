@@ -11,20 +11,21 @@ from typing import Any, TypeGuard, cast
 
 import numpy as np
 
+from piste.arrays import FloatArray
 from piste.data import DEFAULT, Columns, Example, read_examples
 from piste.errors import InputError, SettingError, whole_number
-from piste.explanation import FloatArray
 from piste.methods.base import Method
 from piste.metrics import USUAL, find_metric
 from piste.metrics.naive_bayes import NaiveBayes
 from piste.models.fingerprint import content_digest, fingerprint
 from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier
-from piste.runs.judging import Plan, View, judged, samples
+from piste.options import Options
+from piste.runs.evaluate_text import Plan, View, judged, samples
 from piste.runs.store import FINGERPRINT, Row, Store, stamp
 from piste.text.cutting import truncated
 from piste.text.encoding import texts
-from piste.text.players import Players, check_unit
+from piste.text.players import Players
 from piste.text.players import split as split_text
 
 FIVE = ("slalom", "lime", "kernel-shap", "occlusion", "gradients")
@@ -71,15 +72,9 @@ def evaluate(
     *,
     out: str | os.PathLike[str] | None = None,
     limit: int | None = None,
-    columns: Columns = DEFAULT,
-    split: str = "train",
     train: str | os.PathLike[str] | None = None,
-    unit: str = "word",
-    repeats: str = "shared",
-    target: str | int | None = None,
-    seed: int = 0,
-    budget: int | None = None,
     watch: Watch | None = None,
+    **more: Any,
 ) -> Evaluation:
     """Explain every text by every method, and measure what each explanation is worth.
 
@@ -87,9 +82,12 @@ def evaluate(
     methods: names, objects, or "slalom:value" to rank by another of a method's scores.
     out: a folder to keep the rows in; a run that was stopped goes on where it was.
     train: labelled texts for the "naive-bayes" metric.
-    The others are as in `explain`.
+    more: columns and split, which say where in the data the texts are, and the settings of
+    `Options`: target, unit, seed, budget ...
     """
-    plan = _planned(classifier, methods, metrics, unit, repeats, target, seed, budget)
+    columns: Columns = more.pop("columns", DEFAULT)
+    split: str = more.pop("split", "train")
+    plan = _planned(classifier, methods, metrics, Options.of(**more))
     limit = None if limit is None else whole_number("limit", limit, 1)
     if train is None and any(find_metric(name).needs == "reference" for name in metrics):
         raise SettingError("naive-bayes needs labelled texts.", "Give train (--train FILE).")
@@ -150,17 +148,17 @@ def _planned(
     classifier: Classifier | str | None,
     methods: Sequence[str | Method | View],
     metrics: Sequence[str],
-    unit: str,
-    repeats: str,
-    target: str | int | None,
-    seed: int,
-    budget: int | None,
+    options: Options,
 ) -> Plan:
     if isinstance(methods, str) or isinstance(metrics, str) or not methods or not metrics:
         raise SettingError("methods and metrics are lists.", 'Give ["slalom", "lime"].')
     for name in metrics:
         find_metric(name)
-    check_unit(unit, repeats)
+    if options.long == "windows":
+        raise SettingError(
+            "A text in windows cannot be measured: the model never reads it at once.",
+            "Leave long out.",
+        )
     views = tuple(View.of(given) for given in methods)
     names = [view.name for view in views]
     if len(set(names)) < len(names):
@@ -168,13 +166,10 @@ def _planned(
     asked = as_classifier(classifier)
     changed = None
     if "randomisation" in metrics:
-        from piste.models.redrawn import redrawn  # torch
+        from piste.models.randomised import redrawn  # torch
 
-        changed = redrawn(asked, seed)
-    return Plan(
-        asked, views, tuple(metrics), unit, repeats, target,
-        whole_number("seed", seed, 0), budget, changed=changed,
-    )  # fmt: skip
+        changed = redrawn(asked, options.seed)
+    return Plan(asked, views, tuple(metrics), options, changed=changed)
 
 
 def _reference(plan: Plan, examples: Iterator[Example]) -> NaiveBayes:
@@ -184,7 +179,7 @@ def _reference(plan: Plan, examples: Iterator[Example]) -> NaiveBayes:
         for example in examples:
             if example.label is not None and example.problem is None and example.text.strip():
                 encoding = truncated(plan.classifier.encode(*texts(example.text, example.pair)))
-                yield split_text(encoding, plan.unit, plan.repeats), example.label
+                yield split_text(encoding, plan.options.unit, plan.options.repeats), example.label
 
     found = NaiveBayes.fit(labelled())
     if len(found.counts) < 2:

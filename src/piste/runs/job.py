@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from piste.data import Columns, Example, read_examples
 from piste.errors import InputError
 from piste.explain import explain
-from piste.explanation import Explanation
 from piste.lexicon import Lexicon
-from piste.methods.adapted import Adapted
 from piste.methods.base import Method
 from piste.models.gathering import together
 from piste.models.loading import load
 from piste.models.protocol import Classifier
-from piste.runs.judging import reason
+from piste.options import Options
+from piste.result.explanation import Explanation
+from piste.runs.evaluate_text import reason
 from piste.runs.shards import Shard, rows_digest
 from piste.runs.store import stamp
 
@@ -31,15 +31,9 @@ class Job:
     model: str | None  # None: a classifier of this process
     device: str | None
     trust_remote_code: bool
-    method: str | Method
-    unit: str
-    repeats: str
-    long: str
-    target: str | int | None
-    seed: int
-    budget: int | None
-    tolerance: float | None
-    refine: int | None
+    method: Method
+    options: Options  # without the lexicon, which workers read for themselves
+    refine: int | None = None
     lexicon: str | None = None  # its file
     scores: tuple[str, ...] = ()
 
@@ -51,21 +45,10 @@ class Job:
     def explain(
         self, classifier: Classifier, example: Example, known: Lexicon | None
     ) -> Explanation:
-        return explain(
-            example.text,
-            classifier,
-            self.method,
-            pair=example.pair,
-            target=self.target,
-            unit=self.unit,
-            repeats=self.repeats,
-            long=self.long,
-            seed=self.seed,
-            budget=self.budget,
-            tolerance=self.tolerance,
-            lexicon=known,
-            refine=self.refine if known is not None else None,
-        )
+        options = self.options
+        if known is not None:
+            options = replace(options, lexicon=known, refine=self.refine)
+        return explain(example.text, classifier, self.method, pair=example.pair, **options.named())
 
 
 @dataclass(frozen=True)
@@ -117,7 +100,7 @@ def explained(
             return reason(error)
 
     # Another library's explainer keeps what it is doing in itself: one text at a time.
-    threads = 1 if isinstance(job.method, Adapted) else THREADS
+    threads = THREADS if job.method.parallel else 1
     made = Shard.of(job.scores)
     for (index, example), found in zip(
         texts, together(classifier, texts, one, threads), strict=True

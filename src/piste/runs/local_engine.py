@@ -21,8 +21,8 @@ from typing import Any
 from piste.errors import ModelError, PisteError, few
 from piste.lexicon import Lexicon
 from piste.models.protocol import Classifier
+from piste.runs.evaluate_text import reason
 from piste.runs.job import Job, Numbered, Source, explained
-from piste.runs.judging import reason
 from piste.runs.shards import Shard
 
 log = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from dataclasses import asdict
 from typing import Any
 
 from piste.data import Example
-from piste.errors import SettingError
+from piste.extras import require
 from piste.lexicon import Lexicon
 from piste.models.protocol import Classifier
 from piste.runs.job import Job, Source, explained
@@ -109,9 +109,4 @@ def _tupled(one: dict[str, Any]) -> dict[str, Any]:
 
 def _library() -> tuple[Any, Any]:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # read when Ray starts
-    try:
-        import ray
-        import ray.data
-    except ImportError as error:
-        raise SettingError("This engine is Ray.", "pip install 'piste[ray]'.") from error
-    return ray, ray.data
+    return require("ray", 'The engine "ray"'), require("ray.data", 'The engine "ray"')

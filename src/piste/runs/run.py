@@ -13,7 +13,7 @@ import json
 import logging
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -22,24 +22,22 @@ import numpy as np
 
 from piste.data import DEFAULT, Columns, Example
 from piste.errors import FileError, InputError, SettingError, choices, whole_number
+from piste.extras import versions
 from piste.files import make_folder, write_atomic
 from piste.lexicon import Lexicon
-from piste.methods import find_method, settings
-from piste.methods.adapted import Adapted
+from piste.methods import METHODS, find_method
 from piste.methods.base import Method
 from piste.models.fingerprint import Sample, answer, check_lexicon, fingerprint
 from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier
 from piste.models.target import resolve_target
+from piste.options import ALL, Options
 from piste.runs import shards
+from piste.runs.evaluate_text import PROBE, samples, usable
 from piste.runs.job import Job, Source
-from piste.runs.judging import PROBE, samples, usable
 from piste.runs.lexicon import TextsDigest, build_lexicon, lexicon_inputs
 from piste.runs.shards import Shard
 from piste.runs.store import FINGERPRINT, agreed
-from piste.task import Task, versions
-from piste.text.cutting import check_long
-from piste.text.players import check_unit
 
 log = logging.getLogger(__name__)
 
@@ -65,6 +63,27 @@ class Report:
     reasons: tuple[str, ...] = ()  # of the first that failed: id and error
 
 
+@dataclass(frozen=True)
+class RunSettings:
+    """How a run reads its data and divides the work; the rest is `Options`."""
+
+    engine: str = "local"  # or "ray"
+    workers: int = 1  # processes (local, for a model by name) or actors (ray)
+    limit: int | None = None  # texts, from the first
+    columns: Columns = DEFAULT
+    split: str = "train"  # of a named data set
+    shard: int = SHARD  # texts a file
+    device: str | None = None  # as in `load`, for a model by name
+    trust_remote_code: bool = False
+
+    def __post_init__(self) -> None:
+        if self.engine not in ENGINES:
+            raise choices("engine", self.engine, ENGINES)
+        for name in ("workers", "shard", "limit"):
+            if getattr(self, name) is not None:
+                whole_number(name, getattr(self, name), 1)
+
+
 def run(
     data: str | os.PathLike[str],
     classifier: Classifier | str | None = None,
@@ -73,57 +92,39 @@ def run(
     method: str | Method = "slalom",
     lexicon: bool | str | os.PathLike[str] = True,
     refine: int | None = None,
-    engine: str = "local",
-    workers: int = 1,
-    limit: int | None = None,
-    columns: Columns = DEFAULT,
-    split: str = "train",
-    unit: str = "word",
-    repeats: str = "shared",
-    long: str = "truncate",
-    target: str | int | None = None,
-    seed: int = 0,
-    budget: int | None = None,
-    tolerance: float | None = None,
-    shard: int = SHARD,
-    device: str | None = None,
-    trust_remote_code: bool = False,
     watch: Watch | None = None,
+    **more: Any,
 ) -> Report:
     """Explain every text of a file, a folder or a data set, into Parquet files in `out`.
 
     lexicon: with slalom, words are fitted once for all texts (True builds the lexicon first, a
     path uses that one, False explains every text for itself, as pairs of texts always are).
-    refine, unit, repeats, long, target, seed, budget, tolerance: as in `explain`.
-    engine: "local" (workers: processes, for a model by name), or "ray".
-    device, trust_remote_code: as in `load`, for a model by name.
+    more: the settings of `Options` (target, unit, seed, budget ...) and of `RunSettings`: engine,
+    workers, limit, columns, split, shard, device, trust_remote_code.
     A run that was stopped goes on where it was. Shards that are damaged, or whose texts or lexicon
     have changed, are made again. Other settings, another model, or fewer texts than the folder
     holds are refused: nothing is deleted.
     """
+    names = {field.name for field in fields(RunSettings)}
+    settings = RunSettings(**{name: more.pop(name) for name in names & more.keys()})
     job = Job(
         model=classifier if isinstance(classifier, str) else None,
-        device=device,
-        trust_remote_code=trust_remote_code,
-        method=method,
-        unit=unit,
-        repeats=repeats,
-        long=long,
-        target=target,
-        seed=whole_number("seed", seed, 0),
-        budget=budget,
-        tolerance=tolerance,
-        refine=refine,
+        device=settings.device,
+        trust_remote_code=settings.trust_remote_code,
+        method=find_method(method),
+        options=Options.of(**more),
+        refine=None if refine is None else whole_number("refine", refine, 0),
     )
     shards.check_library()
-    workers = _workers(engine, workers, job, classifier)
-    limit = None if limit is None else whole_number("limit", limit, 1)
-    source = Source(os.fspath(data), columns, limit, split, whole_number("shard", shard, 1))
+    _check_workers(settings, job, classifier)
+    source = Source(
+        os.fspath(data), settings.columns, settings.limit, settings.split, settings.shard
+    )
     folder, head = Path(out), source.head()
     first = next(iter(usable(head)), head[0])
     lexicon = _lexicon(job, lexicon, first)
     asked = as_classifier(classifier) if job.model is None else job.classifier()
-    _check(job, asked, samples(head)[0])
+    _check_target(job, asked, samples(head)[0])
     known = _given(lexicon, asked)
     job = replace(job, lexicon=_lexicon_path(folder, lexicon))
     _open(folder, job, asked, samples(head), source, lexicon)
@@ -133,12 +134,14 @@ def run(
     used = None if job.lexicon is None else _identity(job.lexicon)
     shards.remove_halves(folder)
     there, made = shards.done(folder, used), 0
-    for number, part in _engine(engine)(source, there, job, asked, known, workers):
+    for number, part in _engine(settings.engine)(
+        source, there, job, asked, known, settings.workers
+    ):
         shards.write(folder, number, part, used)
         made += len(part.texts["index"])
         log.info("Part %d of the run is written to %s.", number, folder)
         if watch is not None:
-            watch("texts", (number + 1) * source.shard, limit)
+            watch("texts", (number + 1) * source.shard, settings.limit)
     return _ended(folder, made)
 
 
@@ -154,27 +157,22 @@ def _check_extent(folder: Path, source: Source) -> None:
         )
 
 
-def _workers(engine: str, workers: int, job: Job, classifier: Classifier | str | None) -> int:
-    """How many are to work, where they can."""
-    if engine not in ENGINES:
-        raise choices("engine", engine, ENGINES)
-    workers = whole_number("workers", workers, 1)
-    if (engine == "ray" or workers > 1) and job.model is None and classifier is not None:
+def _check_workers(settings: RunSettings, job: Job, classifier: Classifier | str | None) -> None:
+    """Refuse workers for a model that they could not load."""
+    several = settings.engine == "ray" or settings.workers > 1
+    if several and job.model is None and classifier is not None:
         raise SettingError(
             "Workers load the model by themselves.", "Give its name or directory, not an object."
         )
-    return workers
 
 
 def _lexicon(
     job: Job, wanted: bool | str | os.PathLike[str], first: Example
 ) -> bool | str | os.PathLike[str]:
     """The lexicon that can be used: words are shared by slalom as it is, and by single texts."""
-    if job.target == "all":
+    if job.options.target == ALL:
         raise SettingError("A run explains one class of each text.", "Leave target out.")
-    check_long(job.long)
-    name, _ = find_method(job.method)
-    fits = name == "slalom" and isinstance(job.method, str)
+    fits = job.method == METHODS["slalom"]
     if wanted is True and job.refine is None and first.pair is not None:
         log.info("The data holds pairs of texts: each is explained for itself.")
         return False
@@ -187,25 +185,9 @@ def _lexicon(
     return wanted if fits else False
 
 
-def _check(job: Job, classifier: Classifier, probe: Sample) -> None:
-    """A setting that cannot be is told before anything is made."""
-    check_unit(job.unit, job.repeats)
-    Task.of(
-        job.method,
-        classifier,
-        target=job.target,
-        unit=job.unit,
-        repeats=job.repeats,
-        lexicon=None,
-        refine=None,
-        seed=job.seed,
-        budget=job.budget,
-        tolerance=job.tolerance,
-        batch_tokens=1,
-    )
-    if job.refine is not None:
-        whole_number("refine", job.refine, 0)
-    resolve_target(classifier, np.array(answer(classifier, *probe)), job.target)
+def _check_target(job: Job, classifier: Classifier, probe: Sample) -> None:
+    """A label that the model does not have is told before anything is made."""
+    resolve_target(classifier, np.array(answer(classifier, *probe)), job.options.target)
 
 
 def _lexicon_path(folder: Path, lexicon: bool | str | os.PathLike[str]) -> str | None:
@@ -229,7 +211,9 @@ def _own(
     """The lexicon of the run's own texts: the one that is there, or built where it is stale."""
     if path.exists():
         digest = TextsDigest(source.texts())
-        kept = _fitting(path, lexicon_inputs(digest, job.unit, EFFORT, job.seed), classifier)
+        kept = _fitting(
+            path, lexicon_inputs(digest, job.options.unit, EFFORT, job.options.seed), classifier
+        )
         if kept is not None:
             return kept
         log.warning("The lexicon in %s is of other texts: all are explained with a new one.", path)
@@ -238,9 +222,9 @@ def _own(
         source.texts(),
         classifier,
         out=path,
-        unit=job.unit,
+        unit=job.options.unit,
         effort=EFFORT,
-        seed=job.seed,
+        seed=job.options.seed,
         watch=told,
     )
 
@@ -259,8 +243,9 @@ def _scores(
     job: Job, classifier: Classifier, known: Lexicon | None, first: Example
 ) -> tuple[str, ...]:
     """The names of the method's scores, from one short text, or a pair of them."""
-    if isinstance(job.method, Adapted):
-        return ("weight", "removal") if job.method.same_scale else ("given",)
+    known_names = job.method.score_names()
+    if known_names:
+        return known_names
     pair = None if first.pair is None else PROBE
     return tuple(job.explain(classifier, Example("probe", PROBE, pair=pair), known).scores)
 
@@ -291,15 +276,9 @@ def _open(
         "model": classifier.name,
         FINGERPRINT: fingerprint(classifier, known_by),
         "labels": list(classifier.labels or ()),
-        "method": job.method if isinstance(job.method, str) else type(job.method).__name__,
-        "settings": settings(find_method(job.method)[1]),
-        "unit": job.unit,
-        "repeats": job.repeats,
-        "long": job.long,
-        "target": job.target,
-        "seed": job.seed,
-        "budget": job.budget,
-        "tolerance": job.tolerance,
+        "method": job.method.name,
+        "settings": job.method.settings(),
+        **job.options.shaping(),
         "lexicon": _identity(lexicon),
         "refine": job.refine,
         "shard": source.shard,

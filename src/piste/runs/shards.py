@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from piste.data import Example
-from piste.errors import FileError, SettingError
-from piste.explanation import Explanation
+from piste.errors import FileError
+from piste.extras import require
 from piste.files import encodable, make_folder, write_atomic
 from piste.models.fingerprint import content_digest
+from piste.result.explanation import Explanation
 from piste.runs.store import stamp
 
 TEXTS, PLAYERS = "texts", "players"
@@ -248,9 +249,5 @@ def _maker(kind: str) -> str:
 
 
 def _library() -> Any:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
-        raise SettingError("Runs are kept as Parquet.", "pip install 'piste[data]'.") from error
-    return pyarrow
+    require("pyarrow.parquet", "A run, which is kept as Parquet,")
+    return require("pyarrow", "A run")

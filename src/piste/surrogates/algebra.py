@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg import lapack
 from threadpoolctl import ThreadpoolController
 
-from piste.explanation import FloatArray
+from piste.arrays import FloatArray
 
 LIFTS = (0.0, 1e-14, 1e-11, 1e-8, 1e-5)  # of the mean diagonal
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from piste.explanation import FloatArray
-from piste.ragged import IntArray, Ragged
+from piste.arrays import FloatArray, IntArray, Ragged
 from piste.surrogates.linear import varying
 
 STEPS = 3000  # of accelerated proximal gradients, at most

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from piste.explanation import FloatArray
+from piste.arrays import FloatArray
 from piste.surrogates import algebra
 
 

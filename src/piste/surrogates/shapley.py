@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from piste.explanation import FloatArray
+from piste.arrays import FloatArray
 
 EXACT_SHAPLEY = 12  # players: 4,096 coalitions
 

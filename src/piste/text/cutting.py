@@ -5,23 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from piste.errors import InputError, SettingError, choices
-from piste.ragged import IntArray
+from piste.arrays import IntArray
+from piste.errors import InputError, SettingError
 from piste.text.encoding import Encoding
 from piste.text.units import sentence_spans, word_spans
-
-LONG = ("truncate", "windows")
-
-
-def check_long(long: str) -> None:
-    """Raise the error for a way to treat long texts that does not exist."""
-    if long not in LONG:
-        raise choices("way to treat long texts", long, LONG)
 
 
 def cut(encoding: Encoding, long: str = "truncate") -> tuple[Encoding, ...]:
     """The text in parts that the model can read: one, unless it is long and windows are wanted."""
-    check_long(long)
     if encoding.limit is not None and encoding.limit < 1:
         raise InputError(
             f"The model reads {encoding.limit + encoding.frame.size} tokens at once, and the"

@@ -8,14 +8,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from piste.errors import InputError, choices
-from piste.explanation import Player
-from piste.ragged import IntArray, Ragged
+from piste.arrays import IntArray, Ragged
+from piste.errors import InputError
+from piste.options import Options
+from piste.result.explanation import Player
 from piste.text.encoding import TYPE, Encoding, Frame, Span
 from piste.text.units import UNITS
-
-UNIT_NAMES = ("token", *UNITS)
-REPEATS = ("shared", "separate")
 
 
 @dataclass(frozen=True)
@@ -114,7 +112,7 @@ class Players:
 
 def split(encoding: Encoding, unit: str = "word", repeats: str = "shared") -> Players:
     """Players of the given unit; equal ones share a group unless `repeats` is "separate"."""
-    check_unit(unit, repeats)
+    Options(unit=unit, repeats=repeats)  # refuses others
     spans, owners = _token_units(encoding) if unit == "token" else _text_units(encoding, unit)
     if not owners:
         raise InputError(
@@ -123,14 +121,6 @@ def split(encoding: Encoding, unit: str = "word", repeats: str = "shared") -> Pl
         )
     items = _gather(encoding, spans, owners, repeats)
     return Players(encoding.text, unit, items, encoding.frame, encoding.second is not None)
-
-
-def check_unit(unit: str, repeats: str) -> None:
-    """Raise the error for a unit or a way to treat repeats that does not exist."""
-    if unit not in UNIT_NAMES:
-        raise choices("unit", unit, UNIT_NAMES)
-    if repeats not in REPEATS:
-        raise choices("way to treat repeats", repeats, REPEATS)
 
 
 def _token_units(encoding: Encoding) -> tuple[list[Span], list[int]]:

@@ -15,14 +15,22 @@ from starlette.exceptions import HTTPException
 from starlette.staticfiles import StaticFiles
 
 from piste.errors import PisteError, printable
-from piste.explanation import Explanation
 from piste.models.protocol import Classifier
 from piste.render.html import assets, source
-from piste.web import views
-from piste.web.desk import Desk, TooLong
-from piste.web.line import Busy, Closing, Job, Late, Line
-from piste.web.requests import Answer, Asked, AskedOfMany, AskedWithout, Curve, Failure, Models
+from piste.result.explanation import Explanation
+from piste.web import page_data
+from piste.web.job_queue import Busy, Closing, Job, Late, Line
+from piste.web.requests import (
+    Answer,
+    CompareRequest,
+    Curve,
+    ExplainRequest,
+    Failure,
+    Models,
+    RemovalRequest,
+)
 from piste.web.security import Guard
+from piste.web.service import Desk, TooLong
 from piste.web.settings import Settings
 
 STATIC = Path(__file__).parent / "static"
@@ -55,7 +63,7 @@ class Server:
         self.app = _application(self)
         self.guarded = Guard(self.app, settings)
 
-    def job(self, asked: Asked, work: Callable[[Job], Any], quick: bool = False) -> Job:
+    def job(self, asked: ExplainRequest, work: Callable[[Job], Any], quick: bool = False) -> Job:
         """Work in line; what is quick once the text is explained does not wait behind others."""
         self.desk.check(asked)
         return self.line.submit(work, urgent=quick and self.desk.knows(asked))
@@ -170,34 +178,34 @@ def _explaining(app: FastAPI, server: Server) -> None:
         return desk.about()
 
     @app.post("/api/explain", responses=FAILURES)
-    async def explain(asked: Asked, request: Request) -> dict[str, Any]:
+    async def explain(asked: ExplainRequest, request: Request) -> dict[str, Any]:
         """An explanation, as `Explanation.to_dict` gives it."""
         job = server.job(asked, lambda job: desk.explanation(asked, job).to_dict())
         return await server.finished(request, job)  # type: ignore[no-any-return]
 
     @app.post("/api/explain/stream", responses=FAILURES, response_class=StreamingResponse)
-    async def explain_stream(asked: Asked) -> Response:
+    async def explain_stream(asked: ExplainRequest) -> Response:
         """Server-sent events: progress, round, then result (explanation and view) or error."""
 
         def work(job: Job) -> dict[str, Any]:
             def watch(so_far: Explanation) -> None:
-                job.tell("round", views.view(so_far))
+                job.tell("round", page_data.view(so_far))
 
             found = desk.explanation(asked, job, watch)
-            return {"explanation": found.to_dict(), "view": views.full(found)}
+            return {"explanation": found.to_dict(), "view": page_data.full(found)}
 
         return server.stream(server.job(asked, work))
 
     @app.post("/api/download/{kind}", responses=FAILURES)
     async def download(
-        kind: Literal["html", "json", "png"], asked: Asked, request: Request
+        kind: Literal["html", "json", "png"], asked: ExplainRequest, request: Request
     ) -> Response:
         """The explanation as a file."""
 
         def work(job: Job) -> bytes:
             found = desk.explanation(asked, job)
             if kind == "png":
-                return views.picture(found)
+                return page_data.picture(found)
             return (found.to_html() if kind == "html" else found.to_json()).encode()
 
         body = await server.finished(request, server.job(asked, work, quick=True))
@@ -209,29 +217,29 @@ def _trying(app: FastAPI, server: Server) -> None:
     desk = server.desk
 
     @app.post("/api/answer", responses=FAILURES)
-    async def answer(asked: AskedWithout, request: Request) -> Answer:
+    async def answer(asked: RemovalRequest, request: Request) -> Answer:
         """The model's true answer to the text without some words, and the predicted one."""
         job = server.job(asked, lambda job: desk.answer(asked, job), quick=True)
         return await server.finished(request, job)  # type: ignore[no-any-return]
 
     @app.post("/api/deletion", responses=FAILURES)
-    async def deletion(asked: Asked, request: Request) -> Curve:
+    async def deletion(asked: ExplainRequest, request: Request) -> Curve:
         """The answer while words are removed: the highest-scored first, and at random."""
         job = server.job(asked, lambda job: desk.deletion(asked, job))
         return await server.finished(request, job)  # type: ignore[no-any-return]
 
     @app.post("/api/compare", responses=FAILURES)
-    async def compare(asked: AskedOfMany, request: Request) -> dict[str, Any]:
+    async def compare(asked: CompareRequest, request: Request) -> dict[str, Any]:
         """Several explanations of one decision, as `Comparison.to_dict` gives them."""
         job = server.job(asked, lambda job: desk.comparison(asked, job).to_dict())
         return await server.finished(request, job)  # type: ignore[no-any-return]
 
     @app.post("/api/compare/stream", responses=FAILURES, response_class=StreamingResponse)
-    async def compare_stream(asked: AskedOfMany) -> Response:
+    async def compare_stream(asked: CompareRequest) -> Response:
         """Server-sent events: progress, then result (comparison, view) or error."""
 
         def work(job: Job) -> dict[str, Any]:
             found = desk.comparison(asked, job)
-            return {"comparison": found.to_dict(), "view": views.compared(found)}
+            return {"comparison": found.to_dict(), "view": page_data.compared(found)}
 
         return server.stream(server.job(asked, work))

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import dataclasses
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, create_model
 
+from piste.options import Options
 from piste.web.settings import MOST_CHARACTERS
 
 Name = Annotated[str, Field(max_length=200)]
+Request = TypeVar("Request", bound="ExplainRequest")
+# What a client may set: not files of the server's, nor how much memory it takes.
+SETTINGS = {
+    setting.name: setting for setting in dataclasses.fields(Options) if setting.metadata["remote"]
+}
+LIMITS: dict[str, dict[str, Any]] = {  # beyond what `Options` checks: one client among others
+    "seed": {"ge": 0, "lt": 2**31},
+    "budget": {"ge": 1, "le": 20_000},
+    "tolerance": {"gt": 0, "le": 1},
+}
 
 
-class Asked(BaseModel):
-    """A text, and how to explain it."""
+class ExplainRequest(BaseModel):
+    """A text, and how to explain it: `_with_settings` adds the settings of `Options`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -22,19 +34,18 @@ class Asked(BaseModel):
     )
     model: Name | None = Field(None, description="One of /api/models; the first, if left out.")
     method: Name = Field("slalom", description="One of the model's methods.")
-    target: Name | None = Field(
-        None, description='A label, "predicted" (as if left out) or "runner-up".'
-    )
-    unit: Literal["word", "token", "sentence"] = "word"
-    repeats: Literal["shared", "separate"] = "shared"
-    seed: StrictInt = Field(0, ge=0, lt=2**31)
-    budget: StrictInt | None = Field(
-        None, ge=1, le=20_000, description="The most sequences to ask of the model."
-    )
-    tolerance: float | None = Field(None, gt=0, le=1)
+
+    def options(self) -> Options:
+        """The settings, checked."""
+        return Options.of(**{name: getattr(self, name) for name in SETTINGS})
+
+    def key(self) -> tuple[object, ...]:
+        """What two requests must have in common to share an explanation."""
+        settings = tuple(getattr(self, name) for name in SETTINGS)
+        return (self.text, self.pair, self.model, self.method, *settings)
 
 
-class AskedWithout(Asked):
+class RemovalRequest(ExplainRequest):
     """The same, and which of its words are removed."""
 
     removed: list[Annotated[StrictInt, Field(ge=0, lt=MOST_CHARACTERS)]] = Field(
@@ -42,13 +53,37 @@ class AskedWithout(Asked):
     )
 
 
-class AskedOfMany(Asked):
+class CompareRequest(ExplainRequest):
     """The same for several methods; `method` is not used."""
 
     methods: list[Name] | None = Field(
         None, min_length=1, max_length=12, description="Seven usual ones, if left out."
     )
     measure: bool = Field(False, description="Also try each explanation on the model.")
+
+
+def _with_settings(request: type[Request]) -> type[Request]:
+    """The request with a field for every setting that a client may choose."""
+    fields: dict[str, Any] = {name: _field(SETTINGS[name]) for name in SETTINGS}
+    return create_model(request.__name__, __base__=request, __doc__=request.__doc__, **fields)
+
+
+def _field(setting: dataclasses.Field[Any]) -> tuple[Any, Any]:
+    """The type and the limits of a setting, as pydantic wants them."""
+    kind, names, default = setting.metadata["kind"], setting.metadata["names"], setting.default
+    wanted: Any = {str: Name, int: StrictInt, float: float}[kind]
+    if names:
+        wanted = Literal[names]
+    if default is None:
+        wanted = wanted | None
+    limits = LIMITS.get(setting.name, {})
+    return wanted, Field(default, description=setting.metadata["help"], **limits)
+
+
+if not TYPE_CHECKING:  # mypy reads the classes above
+    ExplainRequest = _with_settings(ExplainRequest)
+    RemovalRequest = _with_settings(RemovalRequest)
+    CompareRequest = _with_settings(CompareRequest)
 
 
 class ModelInfo(BaseModel):

@@ -10,6 +10,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from piste.errors import SettingError
+from piste.extras import require
 from piste.models.protocol import Classifier
 from piste.web.settings import CONNECTIONS, Settings, as_address
 
@@ -52,13 +53,8 @@ def serve(
 
 def check_installed() -> None:
     """The extra's libraries, before a model is loaded."""
-    try:
-        import fastapi  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ImportError as error:
-        raise SettingError(
-            "The server needs FastAPI and uvicorn.", "Install them: pip install 'piste[web]'."
-        ) from error
+    for library in ("fastapi", "uvicorn"):
+        require(library, "The server")
 
 
 def bound(settings: Settings) -> socket.socket:

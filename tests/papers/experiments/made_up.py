@@ -8,7 +8,7 @@ import numpy as np
 from papers.experiments.base import Context
 from papers.experiments.languages import WEIGHTS, Language
 from papers.experiments.synthetic import of_counts
-from piste.models.callable import from_function
+from piste.models.backends.function import from_function
 from piste.models.protocol import Classifier
 
 

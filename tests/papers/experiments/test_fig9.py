@@ -9,7 +9,7 @@ from papers.experiments.fig9 import ANA, FRUGAL, Point, closed_form, curve, find
 from papers.experiments.languages import KnownSlalom, known_slalom, slalom_language
 from papers.experiments.synthetic import TINY, of_counts
 from papers.experiments.table7_8 import NEWTON, SGD, as_classifier
-from piste.surrogates.sgd import SgdSettings
+from piste.surrogates.slalom.sgd import SgdSettings
 
 KNOWN = KnownSlalom(words=6, seed=3)
 TRUTH, LANGUAGE = known_slalom(KNOWN), slalom_language(KNOWN)

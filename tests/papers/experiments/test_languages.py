@@ -14,7 +14,7 @@ from papers.experiments.languages import (
     slalom_language,
     up_to,
 )
-from piste.ragged import Ragged
+from piste.arrays import Ragged
 
 LINEAR = linear_language()
 NUMBER = {word: number for number, word in enumerate(LINEAR.words)}

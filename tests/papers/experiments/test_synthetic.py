@@ -23,7 +23,7 @@ from papers.experiments.synthetic import (
     trained,
     transformers_of,
 )
-from piste.ragged import Ragged
+from piste.arrays import Ragged
 from tests.papers.experiments.made_up import additive, context_in
 
 LINEAR = linear_language()

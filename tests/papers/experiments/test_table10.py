@@ -22,8 +22,8 @@ from papers.experiments.equal_budgets import (
 from papers.experiments.table10 import MethodDifference, findings, short_enough, usable
 from piste.data import Example
 from piste.errors import FileError
-from piste.models.callable import from_function
-from piste.runs.summary import DRAWS, Interval
+from piste.models.backends.function import from_function
+from piste.runs.statistics import DRAWS, Interval
 
 TINY = table10.SETTINGS["tiny"]
 SPAN = Interval(0.1, 0.05, 0.2, 20)

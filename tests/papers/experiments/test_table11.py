@@ -29,8 +29,8 @@ from papers.experiments.table11 import (
     measure,
 )
 from piste.errors import FileError
-from piste.methods.base import Attribution
-from piste.models.callable import from_function
+from piste.methods import Attribution, Method
+from piste.models.backends.function import from_function
 
 TINY = Table11Settings(
     Size(layers=2, width=16, heads=2, longest=64), (40,), texts=2, vocabulary=60, tokenized=None,
@@ -55,14 +55,14 @@ class Clock:
 
 
 @dataclass(frozen=True)
-class Silent:
+class Silent(Method):
     """A method that asks nothing and counts how often it ran."""
 
     ran: list
 
-    def explain(self, query, players, target, rng):
-        self.ran.append(players.text)
-        return Attribution({"none": np.zeros(len(players))}, "none", fit_seconds=0.5)
+    def explain(self, decision, rng):
+        self.ran.append(decision.players.text)
+        return Attribution({"none": np.zeros(len(decision.players))}, "none", fit_seconds=0.5)
 
 
 def timed(clock, texts=("one two", "three four five"), **changed):

@@ -19,8 +19,8 @@ from papers.experiments.table7_8 import (
     parameter_errors,
     sampled_fits,
 )
-from piste.surrogates.sgd import SgdSettings
-from piste.surrogates.slalom import SlalomModel
+from piste.surrogates.slalom.model import SlalomModel
+from piste.surrogates.slalom.sgd import SgdSettings
 from tests.papers.experiments.made_up import context_in
 
 KNOWN = KnownSlalom(words=6, seed=3)

@@ -17,8 +17,8 @@ from papers.theory.closed_forms import Reading, read_text
 from papers.theory.deeper import Depth
 from papers.theory.lime_in_depth import correlations, random_model
 from papers.theory.toy import distinct_words
+from piste.arrays import Ragged
 from piste.models.query import Query
-from piste.ragged import Ragged
 
 TEXT = distinct_words(np.random.default_rng(0), TEXT_WORDS)
 

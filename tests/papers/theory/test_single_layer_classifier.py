@@ -8,8 +8,8 @@ import piste
 from papers.theory.single_layer import CLS, UNK, Shape
 from papers.theory.single_layer_classifier import WordTokenizer, load_single_layer, padded, train
 from papers.theory.toy import WEIGHTS, toy_reviews
+from piste.arrays import Ragged
 from piste.models.query import Query
-from piste.ragged import Ragged
 
 TINY = Shape(width=16, key_width=8, value_width=8, heads=4, window=32)
 TEXT = "the movie was superb and the plot weak"

@@ -1,0 +1,47 @@
+"""Libraries that piste can do without: the error for one that is missing, and what is installed."""
+
+from __future__ import annotations
+
+import functools
+import platform
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from piste.errors import SettingError
+
+EXTRAS = {  # an import that may be missing, and the extra of piste that brings it
+    "openvino": "fast",
+    "pyarrow": "data",
+    "datasets": "data",
+    "ray": "ray",
+    "fastapi": "web",
+    "uvicorn": "web",
+    "pandas": "pandas",
+    "shap": "shap",
+}
+REPORTED = ("piste", "numpy", "scipy", "torch", "transformers")
+
+
+def require(module: str, purpose: str) -> Any:
+    """The imported module, or an error that says what needs it and how to install it."""
+    package = module.split(".")[0]
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise SettingError(
+            f"{purpose} needs {package}, which is not installed or cannot be loaded ({error}).",
+            f"Install it: pip install 'piste[{EXTRAS[package]}]'.",
+        ) from error
+
+
+@functools.cache
+def versions() -> dict[str, str]:
+    """The versions of Python and of the libraries that shape an explanation."""
+    found = {"python": platform.python_version()}
+    for package in REPORTED:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,212 @@
+"""What another library found, as a method: explained, compared and measured like our own."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import math
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from piste.arrays import BoolArray, FloatArray
+from piste.decision import Decision
+from piste.errors import InputError, SettingError
+from piste.methods.adapted.readers import Foreign, Piece, library, read, same_label
+from piste.methods.base import Attribution, Method
+from piste.methods.game import Game
+from piste.result.explanation import Target
+from piste.text.players import Players
+
+CLOSE = 0.02  # of the model's score: how near a sum must come to be on its scale
+
+
+@dataclass(frozen=True, eq=False)
+class Adapted(Method):
+    """Scores that another explainer found, laid on the words of the text."""
+
+    # Other libraries' explainers are not made for threads, and read a text as a whole.
+    parallel: ClassVar[bool] = False
+    in_windows: ClassVar[bool] = False
+
+    result: Any  # what it found, or a function of the text (and the label) that finds it
+    name: str  # type: ignore[misc]  # given with the result, not by the class
+    label: str | None = None  # for which the scores speak
+    same_scale: bool | None = None
+
+    def settings(self) -> dict[str, Any]:
+        """A digest tells one result or function from another."""
+        known = {"name": self.name, "label": self.label, "same_scale": self.same_scale}
+        return {"adapted": _digest(self.result), **known}
+
+    def explain(self, decision: Decision, rng: np.random.Generator) -> Attribution:
+        players, target = decision.players, decision.target
+        if players.paired:
+            raise SettingError("Adapted scores are of one text.", "Leave the pair out.")
+        found = self._signed(read(self._found(players.text, target), players, target), target)
+        shares = [replace(piece, score=piece.score / piece.times) for piece in found.pieces]
+        # A sentence has each of its words' scores once, however often they share it.
+        given = _laid(shares if players.unit == "sentence" else found.pieces, players)
+        if not self._on_scale(found, target):
+            notes = (*found.notes, _on_no_scale(found, target))
+            return Attribution({"given": given}, "given", notes=notes)
+        each = _laid(shares, players)
+
+        def predict(keep: BoolArray) -> FloatArray:
+            return np.asarray(target.score - ~keep @ each)
+
+        game = Game(decision, "delete")
+        return Attribution(
+            {"weight": given, "removal": each},
+            "weight",
+            fidelity=game.checked(predict, rng, players.whole),
+            notes=found.notes,
+        )
+
+    def score_names(self) -> tuple[str, ...]:
+        return ("weight", "removal") if self.same_scale else ("given",)
+
+    @property
+    def _is_function(self) -> bool:
+        return callable(self.result) and library(self.result) == "given"
+
+    def _found(self, text: str, target: Target) -> object:
+        if not self._is_function:
+            return self.result
+        return self.result(text, target.label) if _takes_two(self.result) else self.result(text)
+
+    def _signed(self, found: Foreign, target: Target) -> Foreign:
+        """The scores towards the target: as they are, or turned round for the other of two."""
+        if found.labelled or len(target.labels) == 1:
+            return found
+        if self.label is None:
+            if self._is_function and not _takes_two(self.result):
+                raise SettingError(
+                    "It is not known for which label the scores of the function speak.",
+                    f"Say it, adapt(..., label={target.labels[-1]!r}), or take it as a second"
+                    " argument: f(text, label).",
+                )
+            _check_side(found, target)
+            return found
+        if self.label not in target.labels:
+            raise SettingError(
+                f"The model has no label {self.label!r}.", f"It has {', '.join(target.labels)}."
+            )
+        if self.label == target.label:
+            return found
+        if len(target.labels) > 2:
+            same_label(self.label, target)
+        turned = tuple(replace(piece, score=-piece.score) for piece in found.pieces)
+        total = None if found.total is None else -found.total
+        return replace(found, pieces=turned, total=total)
+
+    def _on_scale(self, found: Foreign, target: Target) -> bool:
+        """Whether the scores are changes of the target's own score: as told, or as they add up.
+
+        For a function it must be told: texts whose sums happen to fit are no fair choice.
+        """
+        if self.same_scale is not None or self._is_function or found.total is None:
+            return bool(self.same_scale)
+        is_probability = target.probability is not None and _near(found.total, target.probability)
+        return _near(found.total, target.score) and not is_probability
+
+
+def adapt(
+    result: Any,
+    name: str | None = None,
+    *,
+    label: str | None = None,
+    same_scale: bool | None = None,
+) -> Adapted:
+    """Make a method of what shap, lime, captum or anything else found, to measure it with ours.
+
+    result: a `shap.Explanation` of one text, a lime explanation, (token, score) pairs, a dict of
+    words, one number for every token that the model reads (captum), or a function that makes one
+    of these of a text, or of a text and a label. Scores of pieces of a word are added up.
+    name: as it is called in tables; by default the library's.
+    label: for which the scores speak, where the result does not say it itself. For the other of
+    two labels they are turned round.
+    same_scale: True where the scores are changes of the log-odds (or whatever is explained): they
+    are then tried as predictions too. None: as shap's sum tells; others only order the words.
+
+        theirs = piste.adapt(shap_values[0], "shap", label="positive")
+        print(piste.compare(text, classifier, ["slalom", theirs], measure=True))
+    """
+    if name is not None and not (isinstance(name, str) and name.strip()):
+        raise SettingError(f"name is {name!r}.", 'Give a text: "shap".')
+    return Adapted(result, name or library(result), label, same_scale)
+
+
+def _takes_two(function: Any) -> bool:
+    """Whether a function wants the label too: a second argument without a default."""
+    try:
+        given = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # built in
+        return False
+    needed = [one for one in given if one.default is one.empty and one.kind in (0, 1)]
+    return len(needed) == 2
+
+
+def _check_side(found: Foreign, target: Target) -> None:
+    """Scores that add up to the other label's score are that label's."""
+    other = found.total is not None and _near(found.total, -target.score)
+    if other and len(target.labels) == 2 and abs(target.score) > CLOSE:
+        name = next(label for label in target.labels if label != target.label)
+        raise SettingError(
+            f"The scores add up to {found.total:.2f}, and the model says {target.score:.2f} for"
+            f" {target.label!r}: they speak for {name!r}.",
+            f"Say so: adapt(..., label={name!r}).",
+        )
+
+
+def _near(one: float, other: float) -> bool:
+    return math.isclose(one, other, abs_tol=CLOSE * max(1.0, abs(other)))
+
+
+def _laid(pieces: Sequence[Piece], players: Players) -> FloatArray:
+    """Every piece's score on the players under it, in proportion to how much of it they cover."""
+    scores, covered = np.zeros(len(players)), False
+    ends = [player.end for player in players.items]
+    for piece in pieces:
+        start, end = piece.span
+        covers = {}
+        for index in range(bisect_right(ends, start), len(players)):
+            player = players.items[index]
+            if player.start >= end:
+                break
+            covers[index] = min(end, player.end) - max(start, player.start)
+        for index, cover in covers.items():
+            scores[index] += piece.score * cover / sum(covers.values())
+        covered = covered or bool(covers)
+    if not covered:
+        raise InputError("No score lies on the text.", "Is it of another text?")
+    return scores
+
+
+def _on_no_scale(found: Foreign, target: Target) -> str:
+    said = (
+        f"The scores order the words; they are not taken for changes of the {target.scale}"
+        " (same_scale=True says that they are)."
+    )
+    if found.total is None:
+        return said
+    return f"{said} They add up to {found.total:.2f}, the model says {target.score:.2f}."
+
+
+def _digest(result: Any) -> str:
+    """What tells one result from another, or one function from another of the same name."""
+    code = getattr(result, "__code__", None)
+    if code is not None:
+        content: object = (code.co_code, code.co_names, repr(code.co_consts))
+    elif hasattr(result, "values") and not callable(result.values):
+        content = np.asarray(result.values).tobytes()
+    elif hasattr(result, "local_exp"):
+        content = repr(sorted(result.local_exp.items()))
+    elif hasattr(result, "detach"):
+        content = np.asarray(result.detach().cpu()).tobytes()
+    else:
+        content = np.asarray(result).tobytes() if hasattr(result, "tobytes") else repr(result)
+    return hashlib.blake2b(repr(content).encode(), digest_size=8).hexdigest()

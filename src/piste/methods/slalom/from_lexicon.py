@@ -1,0 +1,272 @@
+"""A text explained by a lexicon: the scores of its words are known, the model is hardly asked."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from piste.arrays import FloatArray, IntArray, Ragged
+from piste.decision import Decision
+from piste.design import apart, check_shares, favoured, portions, singles
+from piste.errors import SettingError, whole_number
+from piste.lexicon import Lexicon
+from piste.methods.base import Attribution, Method, agreement
+from piste.methods.class_columns import columns
+from piste.methods.sampling import check_size, counted
+from piste.methods.slalom.fit import Fit
+from piste.models.fingerprint import check_lexicon
+from piste.models.query import Query
+from piste.result.explanation import Agreement, Fidelity, FitReport, Target
+from piste.surrogates.slalom.gauss_newton import fit_gauss_newton
+from piste.surrogates.slalom.lengths import LengthScale
+from piste.surrogates.slalom.model import FramePlayer, SlalomModel, slalom_scores
+from piste.surrogates.slalom.posterior import spread
+from piste.surrogates.slalom.prior import Known, Prior
+from piste.text.players import Players
+
+REFINED = 60  # sequences for a text whose words mean something else in it
+FAR = 3.0  # typical errors of the lexicon: a text that is off by more has a context that counts
+PER_NEW_WORD = 3  # sequences, besides the word alone
+DRAWS, STEPS = 24, 4_000  # for the errors of scores that come from the lexicon alone
+
+
+@dataclass(frozen=True)
+class FromLexicon(Method):
+    """Value and importance of every word from a lexicon; asked again only where that is needed.
+
+    1. Look up the words. Those that the lexicon does not know are asked about, in company.
+    2. Compare what the lexicon says of the whole text with what the model says.
+    3. Where they differ by more than the lexicon's texts do, ask short sequences and subsets of
+       this text, and fit them with the lexicon as prior.
+    """
+
+    name: ClassVar[str] = "slalom"
+
+    lexicon: Lexicon
+    refine: int | None = None  # sequences to ask; 0: none at all; None: where it is needed
+
+    def __post_init__(self) -> None:
+        if self.refine is not None:
+            whole_number("refine", self.refine, 0)
+
+    def settings(self) -> dict[str, Any]:
+        return {"lexicon": f"{len(self.lexicon):,} words", "refine": self.refine}
+
+    def explain(self, decision: Decision, rng: np.random.Generator) -> Attribution:
+        query, players = decision.query, decision.players
+        started, asking = time.perf_counter(), query.seconds
+        check_size(players)
+        self._check(query, players)
+        text = _Text.of(self.lexicon, decision)
+        wanted = self._wanted(text)
+        query.plan(wanted)
+        fit, checks, report = text.known, {"text": text.gap}, None
+        if wanted:
+            fit, checks, report = text.refitted(rng, wanted)
+        return Attribution(
+            primary="lin",
+            scores=fit.scores(None, rng),
+            errors=fit.errors(None, rng, 0.0) if wanted else text.errors(rng),
+            fidelity=Fidelity(checks),
+            fit=report,
+            fit_seconds=time.perf_counter() - started - (query.seconds - asking),
+            surrogate_score=float(fit.predict(players.whole)[0]),
+            frame_share=fit.frame_share(),
+            formula=fit.formula(None),
+            target=text.target,
+            notes=self._notes(text, wanted),
+        )
+
+    def _check(self, query: Query, players: Players) -> None:
+        if players.paired:
+            raise SettingError(
+                "A lexicon holds words of single texts, and this is a pair.", "Leave it out."
+            )
+        labels = query.classifier.labels
+        if labels != self.lexicon.labels or players.unit != self.lexicon.unit:
+            raise SettingError(
+                f"The lexicon holds {self.lexicon.unit}s for the labels"
+                f" {', '.join(self.lexicon.labels)[:200]}, of {self.lexicon.model}.",
+                "Use it with the model and the unit it was built for.",
+            )
+        check_lexicon(self.lexicon, query.classifier)
+
+    def _wanted(self, text: _Text) -> int:
+        """How many sequences to ask."""
+        if self.refine is not None or len(text.players.first) < 2:
+            return self.refine or 0
+        unknown = int((text.found < 0).sum())
+        return REFINED if text.is_off else unknown * (1 + PER_NEW_WORD)
+
+    def _notes(self, text: _Text, wanted: int) -> tuple[str, ...]:
+        unknown = [text.players.items[i].text for i in text.players.first[text.found < 0]]
+        notes = []
+        if unknown:
+            some = ", ".join(map(repr, unknown[:5])) + (" ..." if len(unknown) > 5 else "")
+            what = "were asked about here" if wanted else "have average scores: raise refine"
+            notes.append(f"{len(unknown):,} words are not in the lexicon ({some}): they {what}.")
+        if not wanted and text.is_off:
+            notes.append(
+                "The lexicon is further off on this text than on others: its context counts, and"
+                " words may mean something else in it."
+            )
+        if wanted and self.refine is None and text.is_off:
+            notes.append("On this text the lexicon was off by more than usual: it was refined.")
+        return tuple(notes)
+
+
+@dataclass(frozen=True)
+class _Text:
+    """One text as the lexicon sees it."""
+
+    lexicon: Lexicon
+    decision: Decision
+    target: Target  # on the lexicon's scale
+    index: int  # the column of the values
+    sign: float
+    found: IntArray  # [groups]: places in the lexicon, -1 where it has none
+
+    @classmethod
+    def of(cls, lexicon: Lexicon, decision: Decision) -> _Text:
+        players, target = decision.players, decision.target
+        column, sign = lexicon.column(target.index)
+        found = lexicon.find([players.items[index] for index in players.first])
+        text = cls(lexicon, decision, target, column, sign, found)
+        score = float(text.answers(players.whole)[0])
+        return replace(text, target=replace(target, scale=lexicon.scale, score=score))
+
+    @property
+    def players(self) -> Players:
+        return self.decision.players
+
+    def answers(self, rows: Ragged) -> FloatArray:
+        """What the model says of rows of players [rows], on the lexicon's scale."""
+        classifier = self.decision.query.classifier
+        return self.sign * columns(self.decision.logits(rows), classifier)[0][:, self.index]
+
+    @cached_property
+    def known(self) -> Fit:
+        """The lexicon's own model of the text; unknown words are taken for average ones."""
+        values = self.sign * self._of_words(self.lexicon.values[:, self.index])
+        importances = self._of_words(self.lexicon.importances)
+        shift = importances.mean()
+        frame = None
+        if self.lexicon.frame is not None:
+            worth = np.array([self.sign * self.lexicon.frame[self.index]])
+            frame = FramePlayer(worth, -shift)
+        model = SlalomModel(values[:, None], importances - shift, frame)
+        return Fit(self.players, model, FitReport(True, 0, 0.0), None, self._lengths())
+
+    def _of_words(self, scores: FloatArray) -> FloatArray:
+        """Scores [words] of the lexicon for the groups of the text [groups]."""
+        known = self.found >= 0
+        if known.all():  # as a rule; the lexicon is far larger than the text
+            return scores[self.found]
+        return np.where(known, scores[self.found], _typical(scores, self.lexicon.counts))
+
+    def _lengths(self) -> LengthScale:
+        level = self.sign * self.lexicon.level[:, [self.index]]
+        return LengthScale(np.log(self.lexicon.lengths), level, self.lexicon.length_scale)
+
+    @cached_property
+    def gap(self) -> Agreement:
+        """How far the lexicon is off on the text itself."""
+        said = float(self.known.predict(self.players.whole)[0])
+        return Agreement(None, abs(said - self.target.score), 1)
+
+    @property
+    def is_off(self) -> bool:
+        """Whether that is more than usual."""
+        return self.gap.rmse > FAR * self.lexicon.errors.get("texts", np.inf)
+
+    def errors(self, rng: np.random.Generator) -> dict[str, FloatArray]:
+        """Standard errors of the scores, from those of the lexicon."""
+        model, groups = self.known.model, self.players.groups
+        wide = self._errors(self.lexicon.value_errors[:, self.index])
+        weight = self._errors(self.lexicon.importance_errors)
+        seed = int(rng.integers(2**31))
+        drawn = []
+        for _ in range(DRAWS):
+            values = model.values + wide[:, None] * rng.normal(size=model.values.shape)
+            importances = model.importances + weight * rng.normal(size=len(weight))
+            one = SlalomModel(values, importances, model.frame)
+            same = np.random.default_rng(seed)
+            drawn.append(slalom_scores(one, groups, same, steps=STEPS))
+        spreads = {name: spread(np.array([scores[name] for scores in drawn])) for name in drawn[0]}
+        return self.known.scaled(spreads)
+
+    def _errors(self, errors: FloatArray) -> FloatArray:
+        """Of unknown words the spread of all words: nothing is known but that they are words."""
+        known = self.found >= 0
+        if known.all():
+            return errors[self.found]
+        return np.where(known, errors[self.found], np.max(errors, initial=1.0))
+
+    def refitted(
+        self, rng: np.random.Generator, wanted: int
+    ) -> tuple[Fit, dict[str, Agreement], FitReport]:
+        """A fit of this text's own answers, with the lexicon as prior; checked on others."""
+        rows, held = self._drawn(rng, wanted)
+        answers, lengths = self.answers(rows), self._lengths()
+        scores, weights = lengths.undo(rows.lengths, answers[:, None])
+        model, report, posterior = fit_gauss_newton(
+            counted(rows, self.players),
+            scores,
+            frame=self.lexicon.frame is not None,
+            prior=Prior(known=self._prior()),
+            weights=weights,
+        )
+        fit = Fit(self.players, model.normalised(), report, posterior, lengths)
+        checks = {
+            kind: agreement(fit.predict(part), self.answers(part))
+            for kind, part in held.items()
+            if len(part) > 1
+        }
+        return fit, checks or {"text": self.gap}, report
+
+    def _drawn(self, rng: np.random.Generator, wanted: int) -> tuple[Ragged, dict[str, Ragged]]:
+        """Short sequences in which unknown words come often, some subsets; and fresh ones."""
+        players, distinct = self.players, len(self.players.first)
+        unknown = np.flatnonzero(self.found < 0)
+        odds = np.where(self.found < 0, 8.0, 1.0)
+        fresh = max(4, wanted // 10)
+        alone = singles(distinct).take(unknown)
+        few = favoured(rng, odds, max(0, wanted - fresh - len(alone)) * 5 // 6, 3)
+        part = portions(rng, np.full(max(2, wanted // 20), 0.3), players.ids.lengths)
+        fitted = Ragged.concat([players.of_groups(Ragged.concat([alone, few])), part])
+        held = {
+            "short": players.of_groups(favoured(rng, odds, fresh - 2, 3)),
+            "deletions": portions(rng, check_shares(2), players.ids.lengths),
+        }
+        held = {kind: players.complete(rows, rng) for kind, rows in held.items()}
+        rows = players.complete(Ragged.concat([fitted, players.whole]), rng)
+        return apart(rows, Ragged.concat(list(held.values())), players.groups), held
+
+    def _prior(self) -> Known:
+        known = self.found >= 0
+        values = self.sign * self.lexicon.values[self.found, self.index]
+        errors = np.where(known, self.lexicon.value_errors[self.found, self.index], np.nan)
+        if self.lexicon.frame is not None:
+            frame = self.sign * self.lexicon.frame[self.index]
+            values, errors = np.append(values, frame), np.append(errors, np.median(_told(errors)))
+        return Known(
+            values=values[:, None],
+            value_errors=np.maximum(errors, 1e-3),
+            importances=self.lexicon.importances[self.found],
+            importance_errors=np.where(
+                known, np.maximum(self.lexicon.importance_errors[self.found], 1e-3), np.nan
+            ),
+        )
+
+
+def _typical(scores: FloatArray, counts: IntArray) -> float:
+    return float(np.average(scores, weights=counts)) if counts.sum() else 0.0
+
+
+def _told(errors: FloatArray) -> Sequence[float]:
+    return [error for error in errors.tolist() if np.isfinite(error)] or [1.0]

@@ -1,0 +1,1 @@
+"""One file a backend: what turns token ids into logits."""

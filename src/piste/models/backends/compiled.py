@@ -1,0 +1,316 @@
+"""OpenVINO on a CPU behind the same protocol: the torch model converted once, checked, cached."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import logging
+import threading
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from piste.arrays import FloatArray, IntArray
+from piste.errors import ModelError, few
+from piste.models.backends import graph_cache, openvino_runtime
+from piste.models.backends.huggingface import HuggingFaceClassifier, unpadded
+from piste.models.backends.openvino_runtime import Network
+from piste.models.backends.pretrained import evaluating
+from piste.models.fingerprint import content_digest, weights_digest
+from piste.models.loading_errors import is_out_of_memory
+from piste.models.protocol import Outputs
+from piste.models.tokens import ANY_TYPE, plain, quiet, types_of
+from piste.text.cutting import truncated
+from piste.text.encoding import TYPE, Encoding
+
+log = logging.getLogger(__name__)
+
+LARGEST_DIFFERENCE = 1e-3  # of a logit, against torch
+ROUNDING = 1e-5  # of a logit's size: what two orders of adding up may differ by
+RECOMPILATIONS = 3  # of a model that keeps changing, before it stays in torch
+PROBE = "A short text, and then some more words, to see that both say the same. "
+
+
+class CannotCompile(Exception):
+    """Why the model stays in torch."""
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A compiled copy of a torch model as it was."""
+
+    network: Network
+    digest: str  # of the weights that were compiled
+    difference: float  # largest seen between its logits and torch's
+
+
+@dataclass(repr=False)
+class CompiledClassifier:
+    """A Hugging Face classifier whose forward pass runs in OpenVINO.
+
+    Where the compiled copy does not answer as the torch model does, torch answers.
+    """
+
+    origin: HuggingFaceClassifier
+    copy: Copy | None  # None: torch answers from now on
+    recompilations: int = 0
+    trouble: str = ""  # why torch answers
+    lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def __repr__(self) -> str:
+        return f"<{few((self.name,))}: {few(self.labels, 8)}; {self.backend}>"
+
+    @property
+    def name(self) -> str:
+        return self.origin.name
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return self.origin.labels
+
+    @property
+    def outputs(self) -> Outputs:
+        return self.origin.outputs
+
+    @property
+    def backend(self) -> str:
+        copy = self.copy
+        if copy is None:
+            return self.origin.backend
+        return f"{openvino_runtime.name()}, logits within {copy.difference:.0e} of torch"
+
+    def encode(self, text: str, pair: str | None = None) -> Encoding:
+        return self.origin.encode(text, pair)
+
+    def logits(self, ids: IntArray) -> FloatArray:
+        copy = self.copy
+        if copy is None or (len(copy.network.inputs) < 3 and types_of(ids) is not None):
+            return self.origin.logits(ids)
+        try:
+            return _infer(copy.network, ids)
+        except RuntimeError as error:
+            if is_out_of_memory(error):
+                raise
+            rows, tokens = ids.shape
+            self._stay_in_torch(
+                f"compiled, it fails on {rows} sequences of {tokens} tokens ({_reason(error)})"
+            )
+            return self.origin.logits(ids)
+
+    def verify(self, ids: IntArray | None) -> str:
+        """Compare the compiled answer to one sequence [1, tokens] with torch's; None: the weights
+        with those that were compiled, for who asks about many texts.
+
+        Returns a note where the model has changed since it was compiled; it is then compiled anew.
+        Training, hooks and writes to the weights cannot be noticed otherwise. A model that piste
+        read from files is nobody else's to change, and is not compared.
+        """
+        with self.lock:
+            if self.copy is None or self.origin.owned or self._is_current(self.copy, ids):
+                return ""
+            self._recompile(ids)
+            if self.copy is None:
+                return ""  # `notes` tells why
+        return (
+            "The model was changed after it was loaded, so it was compiled anew."
+            ' While you are training it, load it with backend="torch".'
+        )
+
+    def notes(self, may_ask: bool = True, whole: FloatArray | None = None) -> tuple[str, ...]:
+        return (self.trouble,) if self.trouble else ()
+
+    def _is_current(self, copy: Copy, ids: IntArray | None) -> bool:
+        if ids is None:
+            return _digest(self.origin.model) == copy.digest
+        return self._agrees(copy, ids)
+
+    def _agrees(self, copy: Copy, ids: IntArray) -> bool:
+        expected = self.origin.logits(ids)
+        gap = float(np.abs(self.logits(ids) - expected).max())
+        rounding = 4 * copy.difference + ROUNDING * max(1.0, float(np.abs(expected).max()))
+        if gap <= rounding:
+            return True
+        return gap <= LARGEST_DIFFERENCE and _digest(self.origin.model) == copy.digest
+
+    def _recompile(self, ids: IntArray | None) -> None:
+        if self.recompilations == RECOMPILATIONS:
+            self._stay_in_torch("it changed again and again after it was loaded")
+            return
+        self.recompilations += 1
+        try:
+            self.copy = _checked_copy(self.origin)
+            if not self._is_current(self.copy, ids):
+                self._stay_in_torch("compiled, it answers this text differently")
+        except CannotCompile as error:
+            self._stay_in_torch(str(error))
+
+    def _stay_in_torch(self, reason: str) -> None:
+        with self.lock:
+            self.copy, self.trouble = None, torch_notice(reason)
+        log.warning(self.trouble)
+
+    def show(self, ids: IntArray) -> str:
+        return self.origin.show(ids)
+
+    # What OpenVINO does not give is asked of the torch model that it was made from.
+    def token_id(self, name: str) -> int | None:
+        return self.origin.token_id(name)
+
+    def embed(self, ids: IntArray) -> FloatArray:
+        return self.origin.embed(ids)
+
+    def gradients(
+        self, embeddings: FloatArray, index: int, types: IntArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        return self.origin.gradients(embeddings, index, types)
+
+    def attentions(self, ids: IntArray) -> tuple[FloatArray, int]:
+        return self.origin.attentions(ids)
+
+
+def torch_notice(reason: object) -> str:
+    """The note on a model that could not be compiled, or no longer runs compiled."""
+    return f"The model runs in torch, not compiled: {reason}."
+
+
+def compile_classifier(classifier: HuggingFaceClassifier) -> CompiledClassifier:
+    """The classifier with a compiled copy. Raises `CannotCompile` with the reason for none."""
+    if not openvino_runtime.available():
+        raise ModelError("OpenVINO is not installed.", "Install it: pip install 'piste[fast]'.")
+    if classifier.model.device.type != "cpu":
+        raise CannotCompile(f"the model is on {classifier.model.device}, not on the CPU")
+    return CompiledClassifier(classifier, _checked_copy(classifier))
+
+
+def _checked_copy(classifier: HuggingFaceClassifier) -> Copy:
+    """The model compiled as it is now, where its answers are torch's."""
+    try:
+        digest = _digest(classifier.model)
+        folder = _cache_folder(classifier, digest)
+        network, difference = _compiled(classifier, folder)
+        if folder is not None and not difference <= LARGEST_DIFFERENCE:
+            graph_cache.remove(folder)  # of another model after all: convert it anew
+            network, difference = _compiled(classifier, None)
+    except Exception as error:  # a converter may fail in any way; torch still works
+        raise CannotCompile(f"OpenVINO cannot run it ({_reason(error)})") from error
+    if not difference <= LARGEST_DIFFERENCE:
+        raise CannotCompile(f"its logits differ from torch's by {difference:.1e}")
+    return Copy(network, digest, difference)
+
+
+def _reason(error: Exception) -> str:
+    """What OpenVINO says: a stack of places in its source, and at the end what was wrong."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1].rstrip(".")[:200] if lines else type(error).__name__
+
+
+def _cache_folder(classifier: HuggingFaceClassifier, digest: str) -> Path | None:
+    """Where the converted model is kept; None for one that its weights do not tell all of.
+
+    Hooks, a patched forward or a class of somebody else's are traced into the graph, and another
+    model with the same weights must not be answered by it.
+    """
+    of_transformers = type(classifier.model).__module__.startswith("transformers.")
+    if not (classifier.owned and of_transformers):
+        return None
+    return graph_cache.folder_for(f"{digest}-{_inputs(classifier)}")
+
+
+def _inputs(classifier: HuggingFaceClassifier) -> int:
+    """Ids, mask and, where the model knows several, token types."""
+    return 3 if 1 < classifier.reader.types < ANY_TYPE else 2
+
+
+def _compiled(classifier: HuggingFaceClassifier, folder: Path | None) -> tuple[Network, float]:
+    """The model on OpenVINO, and how far its logits are from torch's."""
+    graph = None if folder is None else graph_cache.read(folder)
+    if graph is None:
+        log.info("Converting the model for OpenVINO.")
+        graph = _convert(classifier.model, _inputs(classifier))
+        if folder is not None:
+            graph_cache.keep(graph, folder)
+    network = Network(graph)
+    return network, _difference(classifier, network)
+
+
+def _digest(model: Any) -> str:
+    """Changes with the weights, the architecture and the versions that convert them."""
+    packages = ("openvino", "torch", "transformers")
+    return content_digest([weights_digest(model), *(f"{p} {version(p)}" for p in packages)])
+
+
+def _convert(model: Any, inputs: int) -> Any:
+    openvino = openvino_runtime.library()
+    examples = (torch.ones((2, 5), dtype=torch.int64),) * inputs
+    with _calm(), torch.no_grad(), evaluating(model), unpadded(model):
+        graph = openvino.convert_model(_Logits(model), example_input=examples)
+    dynamic = openvino.PartialShape([-1, -1])
+    graph.reshape(dict.fromkeys(graph.inputs, dynamic))
+    return graph
+
+
+class _Logits(torch.nn.Module):
+    """What is traced: ids, mask and types, where the model knows several, in; logits out."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__()
+        self.model = model
+        # A decoder's cache of keys is an object that no converter understands.
+        takes_cache = "use_cache" in inspect.signature(model.forward).parameters
+        self.settings = {"use_cache": False} if takes_cache else {}
+
+    def forward(
+        self,
+        input_ids: torch.Tensor,
+        attention_mask: torch.Tensor,
+        token_type_ids: torch.Tensor | None = None,
+    ) -> Any:
+        given = {"input_ids": input_ids, "attention_mask": attention_mask}
+        if token_type_ids is not None:
+            given["token_type_ids"] = token_type_ids
+        return self.model(**given, **self.settings).logits
+
+
+def _infer(network: Network, ids: IntArray) -> FloatArray:
+    ids = np.ascontiguousarray(ids)
+    return network([plain(ids), np.ones_like(ids), ids // TYPE][: len(network.inputs)])
+
+
+def _difference(classifier: HuggingFaceClassifier, network: Network) -> float:
+    """The largest difference of a logit on pieces of a text, from one token to the limit.
+
+    In batches of one, two and three: a number of rows may be baked into a graph.
+    """
+    encoded = truncated(classifier.encode(PROBE * 40))
+    frame = encoded.frame
+    largest = 0.0
+    for length in (1, 2, 3, 5, 17, 64, len(encoded.ids)):
+        body = encoded.ids[:length]
+        orders = (body, body[::-1], body[1:] + body[:1])
+        ids = np.array([[*frame.prefix, *order, *frame.suffix] for order in orders], dtype=np.int64)
+        if len(network.inputs) > 2:
+            ids[1] += TYPE  # as if it were a second text
+        expected = classifier.logits(ids)
+        for rows in (1, 2, 3):
+            gap = np.abs(_infer(network, ids[:rows]) - expected[:rows]).max()
+            largest = max(largest, float(gap)) if np.isfinite(gap) else float("inf")
+    return largest
+
+
+@contextlib.contextmanager
+def _calm() -> Iterator[None]:
+    """Tracing warns about every branch it takes; nobody can act on that."""
+    tracer = logging.getLogger("torch.jit")
+    with quiet(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        before, tracer.disabled = tracer.disabled, True
+        try:
+            yield
+        finally:
+            tracer.disabled = before

@@ -1,0 +1,324 @@
+"""Any function of texts as a classifier. Its units are words; it has no special tokens."""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from itertools import count, pairwise
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from scipy.special import logit
+
+from piste.arrays import FloatArray, IntArray
+from piste.errors import OutputError, SettingError, choices, few
+from piste.models.checks import first_line
+from piste.models.locks import lock_for
+from piste.models.protocol import Outputs
+from piste.text.encoding import BETWEEN, Encoding, Frame, Span
+from piste.text.units import is_character_script, is_word_character, word_spans
+
+Scale = Literal["logits", "probabilities", "label-logits", "label-probabilities", "raw"]
+MEANT: dict[str, Outputs] = {
+    "logits": "classes",
+    "probabilities": "classes",
+    "label-logits": "labels",  # of labels that do not exclude each other
+    "label-probabilities": "labels",
+    "raw": "raw",
+}
+MARGIN_LABELS = ("negative", "positive")
+ROUNDING = 1e-4  # of an answer: what other batches change in float32
+
+
+class Piece(NamedTuple):
+    """A word and the characters around it that belong to no word: blanks, invisible ones.
+
+    The function is given the whole text exactly as written, blanks at its ends included: its score
+    is then what the function answers to this very text. So the first word of a text keeps what the
+    text begins with, and the last word what it ends with.
+    """
+
+    before: str
+    word: str
+    opens: bool = False  # `before` is sent also where a sequence begins with this word
+    after: str = ""  # sent only where a sequence ends with this word
+
+
+PAIR = Piece("", "||")  # no word of a text: words are single characters or letters
+
+
+@dataclass
+class Vocabulary:
+    """Numbers for things seen, given out on first sight (safe to share between threads)."""
+
+    numbers: dict[Hashable, int] = field(default_factory=dict)
+    things: dict[int, Any] = field(default_factory=dict)
+    fresh: "count[int]" = field(default_factory=count)
+
+    def number(self, thing: Hashable) -> int:
+        number = self.numbers.setdefault(thing, next(self.fresh))
+        self.things[number] = thing
+        return number
+
+
+@dataclass(repr=False, eq=False)
+class FunctionClassifier:
+    """A function from a list of texts to scores. Build it with `from_function`."""
+
+    function: Callable[[Any], Any]
+    labels: tuple[str, ...] | None
+    scale: Scale
+    name: str
+    backend: str = "function"
+    width: int = 0  # outputs a text; 0 until the first answer
+    pieces: Vocabulary = field(default_factory=Vocabulary)
+    words: Vocabulary = field(default_factory=Vocabulary)
+    remarks: Callable[[], tuple[str, ...]] | None = None  # on the answers so far
+    asks_twice: bool = True  # one sequence, once; in vain where answers are kept
+    kept: tuple[IntArray, FloatArray] | None = None  # a sequence, and the function's own answer
+    batch: int = 0  # how many were asked together with it
+    parallel: bool = False  # whether the function is made for threads
+    doubt: str = ""  # what asking it again, alone, has shown
+
+    @property
+    def outputs(self) -> Outputs:
+        return MEANT[self.scale]
+
+    def __repr__(self) -> str:
+        return (
+            f"<{few((self.name,))}: {few(self.labels or ('labels not known yet',), 8)}; function>"
+        )
+
+    def encode(self, text: str, pair: str | None = None) -> Encoding:
+        if pair is not None:
+            return self._encode_pair(text, pair)
+        spans = word_spans(text)
+        pieces = _pieces(text, spans)
+        return Encoding(
+            text=text,
+            ids=tuple(self.pieces.number(piece) for piece in pieces),
+            spans=tuple(spans),
+            keys=tuple(self.words.number(piece.word) for piece in pieces),
+        )
+
+    def _encode_pair(self, text: str, pair: str) -> Encoding:
+        """Both texts, with a mark between them: the function is given tuples of two texts."""
+        first, second = self.encode(text), self.encode(pair)
+        shift = len(text + BETWEEN)
+        return Encoding(
+            text=text + BETWEEN + pair,
+            ids=first.ids + second.ids,
+            spans=first.spans + tuple((start + shift, end + shift) for start, end in second.spans),
+            keys=first.keys + second.keys,
+            frame=Frame(between=(self.pieces.number(PAIR),)),
+            second=shift,
+        )
+
+    def logits(self, ids: IntArray) -> FloatArray:
+        if self.parallel:
+            return self._logits(ids)
+        with lock_for(self):  # a user's function need not be made for threads
+            return self._logits(ids)
+
+    def _logits(self, ids: IntArray) -> FloatArray:
+        answers = _as_numbers(self.function(self._given(ids)), len(ids))
+        self._keep(ids, answers)
+        scores = _as_scores(answers, self.scale)
+        if self.labels is None:
+            self.labels = _default_labels(scores, self.outputs)
+        logits = _two_columns(scores) if self.outputs == "classes" else scores
+        self.width = self.width or logits.shape[1]
+        if logits.shape[1] != self.width:
+            raise OutputError(
+                f"The function returned {self.width} outputs a text before, now {logits.shape[1]}.",
+                "Return the same number of outputs for every text.",
+            )
+        return logits
+
+    def notes(self, may_ask: bool = True, whole: FloatArray | None = None) -> tuple[str, ...]:
+        with lock_for(self):
+            if may_ask and self.asks_twice and self.kept is not None:
+                self.asks_twice = False
+                self.doubt = self._asked_again(*self.kept)
+        remarks = () if self.remarks is None else self.remarks()
+        return (*remarks, self.doubt) if self.doubt else remarks
+
+    def _keep(self, ids: IntArray, answers: FloatArray) -> None:
+        """Remember one sequence to ask again, if possible one that had company."""
+        if self.asks_twice and self.batch < 2 and len(ids) > self.batch:
+            self.batch, self.kept = len(ids), (ids[:1].copy(), answers[:1].copy())
+
+    def _asked_again(self, ids: IntArray, before: FloatArray) -> str:
+        """What is wrong with a function that answers a sequence otherwise than before; or nothing.
+
+        It costs one question for each classifier, whatever is explained with it.
+        """
+        try:
+            now = _as_numbers(self.function(self._given(ids)), 1)
+        except Exception as error:  # what was found out before stands
+            return f"Asked for the same text again, the function failed: {first_line(error)}."
+        if now.shape != before.shape:
+            return "Asked for the same text again, the function gave another number of outputs."
+        apart = float(np.abs(now - before).max())
+        if apart <= ROUNDING * max(1.0, float(np.abs(before).max())):
+            return ""
+        return (
+            f"The function answers the same text differently (by {apart:.2g}) when it is asked"
+            " again: it is not deterministic, or depends on what else is in the batch. Is it in"
+            " training mode? No explanation can be surer than the answers."
+        )
+
+    def show(self, ids: IntArray) -> str:
+        text = self._text(ids)
+        return text if isinstance(text, str) else f" {PAIR[1]} ".join(text)
+
+    def _given(self, ids: IntArray) -> Any:
+        """What the function is called with, for sequences [n, tokens]."""
+        return [self._text(row) for row in ids]
+
+    def _text(self, ids: IntArray) -> str | tuple[str, str]:
+        """What the function is given for one sequence: a text, or the two of a pair."""
+        pieces = [self.pieces.things[number] for number in ids.tolist()]
+        if PAIR not in pieces:
+            return _joined(pieces)
+        cut = pieces.index(PAIR)
+        return _joined(pieces[:cut]), _joined(pieces[cut + 1 :])
+
+
+def from_function(
+    fn: Callable[[Any], Any],
+    labels: Sequence[str] | None = None,
+    *,
+    tokenizer: Any = None,
+    outputs: Scale = "logits",
+    name: str | None = None,
+) -> FunctionClassifier:
+    """A classifier from `fn`: a list of texts -> logits [n, classes], or margins [n].
+
+    A margin is the log-odds of the second of two labels. With `outputs="probabilities"`, `fn`
+    gives probabilities (of each class, or of the second of two) and piste takes their logs; with
+    "label-logits" or "label-probabilities" its columns are labels that do not exclude each other,
+    and "raw" are numbers of any meaning (a regression), explained as they are.
+    Where a pair is explained, `fn` is given tuples of two texts.
+
+    tokenizer: a fast tokenizer, its name or its directory; `fn` is then given not texts but their
+    ids, an array [n, tokens] with special tokens and without padding (and without token types).
+    """
+    if not callable(fn):
+        raise SettingError(f"{fn!r} is not a function.", "Pass fn(list of texts) -> scores.")
+    if outputs not in MEANT:
+        raise choices("kind of output", outputs, tuple(MEANT))
+    if isinstance(labels, str):
+        raise SettingError("labels is one string.", f"Pass a list, such as [{labels!r}, ...].")
+    named = None if labels is None else tuple(map(str, labels))
+    called = name or str(getattr(fn, "__name__", "function"))
+    if tokenizer is None:
+        return FunctionClassifier(fn, named, outputs, called)
+    from piste.models.backends.ids_function import IdsFunctionClassifier, reader_for
+
+    return IdsFunctionClassifier(fn, named, outputs, called, reader=reader_for(tokenizer))
+
+
+def _pieces(text: str, words: Sequence[Span]) -> list[Piece]:
+    """The text in pieces, one for each word; together they hold all its characters."""
+    if not words:
+        return []
+    begins = [0, *(end for _, end in words[:-1])]
+    pieces = [
+        Piece(text[begin:start], text[start:end], opens=0 == begin < start)
+        for begin, (start, end) in zip(begins, words, strict=True)
+    ]
+    pieces[-1] = pieces[-1]._replace(after=text[words[-1][1] :])
+    return pieces
+
+
+def _joined(pieces: Sequence[Piece]) -> str:
+    """The text of a sequence; of a whole text, the text as written."""
+    if not pieces:
+        return ""
+    first, last = pieces[0], pieces[-1]
+    parts = [first.before if first.opens else "", first.word]
+    for left, right in pairwise(pieces):
+        parts += [right.before or _needed_blank(left.word, right.word), right.word]
+    return "".join([*parts, last.after])
+
+
+def _needed_blank(left: str, right: str) -> str:
+    """Words that met because something between them is gone stay apart.
+
+    A word's first character tells whether it is one of letters: a symbol may end in a mark.
+    """
+    pair = (left[0], right[0])
+    apart = all(is_word_character(c) and not is_character_script(c) for c in pair)
+    return " " if apart else ""
+
+
+def _as_numbers(answer: Any, rows: int) -> FloatArray:
+    """What the function returned, as an array with one row a text."""
+    if hasattr(answer, "detach"):  # a torch tensor, without importing torch
+        answer = answer.detach().cpu().double()
+    try:
+        # A copy: the function may fill the same array again.
+        given = np.array(answer)
+        if given.dtype.kind not in "biuf":
+            raise TypeError(f"{given.dtype} has no order")
+        scores = given.astype(np.float64)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise OutputError(
+            f"The function returned something that is not numbers: {error}.",
+            "Return an array: [n, classes] logits or [n] margins.",
+        ) from error
+    if scores.ndim not in (1, 2) or len(scores) != rows or 0 in scores.shape:
+        raise OutputError(
+            f"The function was given {rows} texts and returned shape {scores.shape}.",
+            f"Return one row a text: shape ({rows}, classes) or ({rows},).",
+        )
+    return scores
+
+
+def _as_scores(answers: FloatArray, scale: Scale) -> FloatArray:
+    """What the function answered as numbers to explain [n, outputs] (or [n] margins)."""
+    if scale in ("raw", "label-logits"):
+        return answers.reshape(len(answers), -1)
+    if scale == "label-probabilities":
+        each = _checked(answers).reshape(len(answers), -1)
+        return np.asarray(logit(np.clip(each, 1e-9, 1 - 1e-9)))
+    return _logs(answers) if scale == "probabilities" else _not_probabilities(answers)
+
+
+def _logs(scores: FloatArray) -> FloatArray:
+    """Log-probabilities, kept off zero: a classifier that says 0 or 1 still has finite odds."""
+    if _checked(scores).ndim == 1 or scores.shape[1] == 1:
+        positive = scores.reshape(-1)
+        scores = np.stack([1 - positive, positive], axis=1)
+    return np.asarray(np.log(np.clip(scores, 1e-9, None)))
+
+
+def _checked(scores: FloatArray) -> FloatArray:
+    if (scores < 0).any() or (scores > 1).any():  # NaN is neither: the query tells of it
+        raise OutputError("The function's probabilities leave 0..1.", 'Use outputs="logits".')
+    return scores
+
+
+def _not_probabilities(scores: FloatArray) -> FloatArray:
+    whole = (scores == np.round(scores)).all()  # counts such as [0, 1] are logits like others
+    if scores.ndim == 2 and scores.shape[1] > 1 and (scores >= 0).all() and not whole:
+        if np.allclose(scores.sum(axis=1), 1, atol=1e-6):
+            raise OutputError(
+                "The function's rows are probabilities (they sum to 1), not logits.",
+                'Say so: from_function(fn, outputs="probabilities").',
+            )
+    return scores
+
+
+def _default_labels(scores: FloatArray, outputs: Outputs) -> tuple[str, ...]:
+    if scores.ndim == 1 or scores.shape[1] == 1:
+        return MARGIN_LABELS if outputs == "classes" else ("score",)
+    word = {"classes": "class", "labels": "label", "raw": "output"}[outputs]
+    return tuple(f"{word} {index}" for index in range(scores.shape[1]))
+
+
+def _two_columns(scores: FloatArray) -> FloatArray:
+    """Margins as logits of two classes: their difference is the margin."""
+    if scores.ndim == 2 and scores.shape[1] > 1:
+        return scores
+    margin = scores.reshape(-1)
+    return np.stack([np.zeros_like(margin), margin], axis=1)

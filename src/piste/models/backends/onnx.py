@@ -1,0 +1,204 @@
+"""Classifiers that were exported to ONNX: a folder with the graph and its tokenizer, no weights."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from transformers import AutoConfig, PretrainedConfig
+
+from piste.arrays import FloatArray, IntArray
+from piste.errors import ModelError, OutputError
+from piste.models import checks, loading_errors
+from piste.models.backends import openvino_runtime
+from piste.models.backends.openvino_runtime import Network
+from piste.models.backends.pretrained import labels_of, load_tokenizer, outputs_of, read
+from piste.models.fingerprint import file_digest
+from piste.models.protocol import Outputs
+from piste.models.tokens import Reader, plain
+from piste.text.encoding import TYPE, Encoding
+
+NAMES = ("input_ids", "attention_mask", "token_type_ids")
+# Where a folder's weights are torch's, they are loaded and an ONNX file beside them is not.
+WEIGHTS = ("*.safetensors", "*.safetensors.index.json", "pytorch_model*.bin*")
+PLACES = ("model.onnx", "onnx/model.onnx")
+# Their positions begin behind the padding's.
+OFFSET_POSITIONS = ("roberta", "xlm-roberta", "camembert", "mpnet", "longformer", "xmod")
+
+
+@dataclass(frozen=True, repr=False)
+class OnnxClassifier:
+    """An ONNX graph that runs in OpenVINO. It gives answers, no gradients and no attention."""
+
+    network: Network
+    config: Any  # PretrainedConfig
+    tokenizer: Any  # PreTrainedTokenizerFast
+    name: str
+    notice: str = ""  # something the user should know with every explanation
+    digest: str = ""  # of the files it was read from
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: {', '.join(self.labels)}; {self.backend}>"
+
+    @property
+    def backend(self) -> str:
+        return f"{openvino_runtime.name()}, from ONNX"
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return labels_of(self.config)
+
+    @property
+    def outputs(self) -> Outputs:
+        return outputs_of(self.config)
+
+    @cached_property
+    def reader(self) -> Reader:
+        types = getattr(self.config, "type_vocab_size", None) or 2
+        known = getattr(self.config, "vocab_size", None)
+        taken = types if "token_type_ids" in self._inputs else 0
+        limit = _limit(self.config, self.tokenizer)
+        return Reader(self.tokenizer, limit, known, taken, self.notice)
+
+    def encode(self, text: str, pair: str | None = None) -> Encoding:
+        return self.reader.encode(text, pair)
+
+    def logits(self, ids: IntArray) -> FloatArray:
+        ids = np.ascontiguousarray(ids)
+        known = dict(zip(NAMES, (plain(ids), np.ones_like(ids), ids // TYPE), strict=True))
+        given = {
+            name: known[name].astype(port.get_element_type().to_dtype())
+            for name, port in self._inputs.items()
+        }
+        try:
+            return self.network(given, _logits_of(self.network))
+        except RuntimeError as error:
+            if loading_errors.is_out_of_memory(error):  # the next batch is smaller
+                raise
+            raise OutputError(
+                f"The ONNX model refuses {ids.shape[0]} sequences of {ids.shape[1]} tokens:"
+                f" {checks.first_line(error)}.",
+                "Export it with dynamic axes for the batch and the tokens.",
+            ) from error
+
+    def token_id(self, name: str) -> int | None:
+        return self.reader.token_id(name)
+
+    def show(self, ids: IntArray) -> str:
+        return self.reader.show(ids)
+
+    @cached_property
+    def _inputs(self) -> dict[str, Any]:
+        return {_input_name(port): port for port in self.network.inputs}
+
+
+def onnx_file(folder: Path) -> Path | None:
+    """The graph of a folder without torch weights; None where there is none."""
+    if any(next(folder.glob(pattern), None) for pattern in WEIGHTS):
+        return None
+    for place in PLACES:
+        if (folder / place).is_file():
+            return folder / place
+    found = [*folder.glob("*.onnx"), *folder.glob("onnx/*.onnx")]
+    if len(found) > 1:
+        raise ModelError(
+            f"{folder} holds {len(found)} ONNX files, and none is called model.onnx.",
+            "Call the right one so, or put it into a folder of its own with the tokenizer.",
+        )
+    return found[0] if found else None
+
+
+def load_onnx(file: Path, folder: Path, tokenizer: Any, name: str) -> OnnxClassifier:
+    """The classifier behind `piste.load` for a folder that holds an ONNX graph."""
+    if not openvino_runtime.available():
+        raise ModelError(
+            f"{file.name} is an ONNX model, and OpenVINO, which runs it, is not installed.",
+            "Install it: pip install 'piste[fast]'.",
+        )
+    network = _compiled(file)
+    tokenizer = load_tokenizer(folder if tokenizer is None else tokenizer)
+    checks.check_tokenizer(tokenizer)
+    digest = file_digest(file)
+    nameless = OnnxClassifier(network, PretrainedConfig(), tokenizer, name, digest=digest)
+    width = _width(nameless)
+    if (folder / "config.json").is_file():
+        make = partial(AutoConfig.from_pretrained, trust_remote_code=False)
+        config = read(loading_errors.CONFIGURATION, str(folder), make)
+        labels_of(config)  # refuses names with gaps
+        return dataclasses.replace(nameless, config=_agreeing(config, width))
+    notice = "The model has no config.json: its labels have numbers for names."
+    config = PretrainedConfig(num_labels=width)
+    return dataclasses.replace(nameless, config=config, notice=notice)
+
+
+def _compiled(file: Path) -> Network:
+    """The graph, ready for sequences of any number and length."""
+    try:
+        graph = openvino_runtime.library().Core().read_model(file)
+        _logits_of(graph)
+        graph.reshape({port: [-1, -1] for port in graph.inputs if _input_name(port)})
+        return Network(graph)
+    except RuntimeError as error:
+        raise ModelError(
+            f"OpenVINO cannot use {file}: {checks.first_line(error)}.",
+            "Export it anew, as a text classifier with dynamic axes; the file may be damaged.",
+        ) from error
+
+
+def _input_name(port: Any) -> str:
+    found = sorted(port.get_names() & set(NAMES))
+    if not found:
+        raise ModelError(
+            f"The ONNX model has an input {port.any_name!r} that piste cannot fill.",
+            f"Export a text classifier whose inputs are among {', '.join(NAMES)}.",
+        )
+    return str(found[0])
+
+
+def _logits_of(graph: Any) -> Any:
+    """The output that holds the logits: by its name, or the only one that is a table."""
+    for output in graph.outputs:
+        if "logits" in output.get_names():
+            return output
+    tables = [output for output in graph.outputs if output.get_partial_shape().rank == 2]
+    if len(tables) != 1:
+        raise ModelError(
+            f"The ONNX model has {len(tables)} outputs that could be logits.",
+            'Export it with one, or call the right one "logits".',
+        )
+    return tables[0]
+
+
+def _width(classifier: OnnxClassifier) -> int:
+    """How many outputs a sequence has. It is asked, as not every graph says it."""
+    answer = classifier.logits(np.zeros((2, 3), dtype=np.int64))
+    if answer.ndim != 2 or len(answer) != 2:
+        raise ModelError(
+            f"The ONNX model answers two sequences with logits of shape {answer.shape}.",
+            "Export a text classifier: one row of logits a sequence.",
+        )
+    return int(answer.shape[1])
+
+
+def _agreeing(config: Any, width: int) -> Any:
+    if width != config.num_labels:
+        raise ModelError(
+            f"The ONNX model has {width} outputs, its config.json {config.num_labels} labels.",
+            "They do not belong together: put the right config.json beside the model.",
+        )
+    return config
+
+
+def _limit(config: Any, tokenizer: Any) -> int:
+    """The longest sequence the model reads, special tokens included."""
+    stated = int(tokenizer.model_max_length)
+    positions = getattr(config, "max_position_embeddings", None)
+    if not isinstance(positions, int) or positions <= 0:
+        return stated
+    behind = config.model_type in OFFSET_POSITIONS
+    kept = (getattr(config, "pad_token_id", None) or 0) + 1 if behind else 0
+    return min(stated, positions - kept)

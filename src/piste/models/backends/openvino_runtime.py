@@ -1,0 +1,74 @@
+"""OpenVINO on this machine's CPU: imported without its telemetry, safe to ask from any thread."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import deque
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from piste.arrays import FloatArray
+
+SETTINGS = {"INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY"}
+TELEMETRY = "openvino_telemetry"
+
+
+def available() -> bool:
+    return find_spec("openvino") is not None
+
+
+def library() -> Any:
+    """The module `openvino`.
+
+    Imported as it is, it reports to an analytics host and writes to the user's home. It does
+    neither where its telemetry package cannot be imported, so that is what it finds here.
+    """
+    sys.modules.setdefault(TELEMETRY, None)  # type: ignore[arg-type]
+    import openvino
+
+    return openvino
+
+
+def devices() -> list[str]:
+    """What OpenVINO could compute on here; piste uses its CPU."""
+    return [str(name) for name in library().Core().available_devices]
+
+
+def name() -> str:
+    return f"openvino {version('openvino')}"
+
+
+class Network:
+    """A graph compiled for the CPU. Every caller works on an infer request of its own.
+
+    OpenVINO's requests hold the input and the output of one question: two threads on the same
+    request get each other's answers.
+    """
+
+    def __init__(self, graph: Any) -> None:
+        compiled = library().Core().compile_model(graph, "CPU", SETTINGS | _threads())
+        self.inputs, self.outputs = compiled.inputs, compiled.outputs
+        self._compiled = compiled
+        self._idle: deque[Any] = deque()  # requests that nobody uses now
+
+    def __call__(self, inputs: Mapping[str, Any] | Sequence[Any], output: Any = 0) -> FloatArray:
+        """One output of the graph for these inputs."""
+        try:
+            request = self._idle.pop()
+        except IndexError:
+            request = self._compiled.create_infer_request()
+        try:
+            return np.array(request.infer(inputs, share_inputs=True)[output], dtype=np.float64)
+        finally:
+            self._idle.append(request)
+
+
+def _threads() -> dict[str, str]:
+    """As many threads as a worker of a run may use; all, where nobody says."""
+    given = os.environ.get("PISTE_THREADS")
+    return {} if given is None else {"INFERENCE_NUM_THREADS": given}

@@ -1,0 +1,340 @@
+"""The result of the pipeline: who the players are, what they score, and how far to trust it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from piste.arrays import FloatArray
+from piste.errors import FileError, SettingError, choices, printable, whole_number
+from piste.files import write_atomic
+from piste.result.formula import Formula
+from piste.result.scores import score
+
+if TYPE_CHECKING:
+    import pandas
+
+SCHEMA = 1
+FEW_CHECKS = 5  # an R2 of fewer sequences says nothing
+
+
+@dataclass(frozen=True)
+class Player:
+    """One unit of the text. `text[start:end]` is what the person wrote; `ids` what the model reads.
+
+    Players with the same `group` are the same to the model. Methods that fit words give them one
+    score; those that look at places (occlusion, gam, anchors) score each.
+    """
+
+    text: str
+    start: int
+    end: int
+    ids: tuple[int, ...]
+    group: int
+    segment: int = 0  # 1: of the second text of a pair
+
+
+@dataclass(frozen=True)
+class Target:
+    """The number that is explained: which output, on which scale, and what the model says."""
+
+    index: int
+    label: str
+    scale: str  # "log-odds", "raw score" or "logit above the mean of all classes"
+    score: float  # of the whole text, on that scale, towards this label
+    probability: float | None  # None on the raw scale
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Surrogate against model on sequences that the fit has not seen."""
+
+    r2: float | None  # None where the model's answers do not vary, or are fewer than FEW_CHECKS
+    rmse: float  # on the target's scale
+    samples: int
+
+
+@dataclass(frozen=True)
+class Fidelity:
+    """Held-out agreement by kind of sequence: `checks["short"]`, `checks["deletions"]`.
+
+    `r2` and `rmse` are those of the worst check: a figure to decide by must not flatter.
+    """
+
+    checks: Mapping[str, Agreement]
+
+    @property
+    def r2(self) -> float | None:
+        return self.worst.r2
+
+    @property
+    def rmse(self) -> float:
+        return self.worst.rmse
+
+    @property
+    def worst(self) -> Agreement:
+        """The check with the lowest R2; those without one (the model hardly moves) come last."""
+        return min(self.checks.values(), key=lambda check: (check.r2 is None, check.r2 or 0.0))
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What the explanation cost. `tokens` counts special tokens too; nothing is padded."""
+
+    forwards: int  # sequences sent through the model
+    tokens: int
+    query_seconds: float
+    fit_seconds: float
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            self.forwards + other.forwards,
+            self.tokens + other.tokens,
+            self.query_seconds + other.query_seconds,
+            self.fit_seconds + other.fit_seconds,
+        )
+
+
+@dataclass(frozen=True)
+class FitReport:
+    """How the surrogate's fit ended."""
+
+    converged: bool
+    iterations: int
+    loss: float  # mean squared error on the fitted sequences
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """Why a method that samples in rounds asked no more, and how sure it was by then.
+
+    The `ten strongest` are distinct players by the primary score (all, where there are fewer).
+    """
+
+    reason: str  # "stable", "budget" (not stable yet) or "exhausted" (nothing new left to ask)
+    rounds: int
+    tolerance: float
+    spread: float  # standard error of the ten strongest, relative to their scores
+    ranking: float  # how many of the ten another draw of the fit would choose, as a share
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of `Explanation.top`: a distinct player and its scores."""
+
+    player: Player
+    occurrences: int
+    scores: dict[str, float]
+    errors: dict[str, float]  # standard errors; empty where the method has none
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation:
+    """Scores for every player of one text, towards one target.
+
+    `scores[name][i]` belongs to `players[i]`; positive speaks for `target.label`, except for
+    importances, which are weights. `primary` names the score that ranks players and colours text.
+    `errors` holds the scores' standard errors, in the same form; it is empty for methods without.
+    """
+
+    text: str
+    players: tuple[Player, ...]
+    scores: dict[str, FloatArray]
+    primary: str
+    target: Target
+    cost: Cost
+    method: str
+    settings: dict[str, Any]
+    unit: str
+    repeats: str
+    seed: int
+    budget: int | None
+    model: str
+    backend: str
+    versions: dict[str, str]
+    errors: dict[str, FloatArray] = field(default_factory=dict)
+    fidelity: Fidelity | None = None
+    fit: FitReport | None = None
+    surrogate_score: float | None = None  # what the surrogate says of the whole text
+    frame_share: float | None = None  # of the surrogate's attention, on special tokens
+    tolerance: float | None = None  # as asked for; the one that held is in `stopped`
+    stopped: Stopped | None = None  # None where the method does not sample in rounds
+    formula: Formula | None = None  # the surrogate itself, where there is one
+    second: int | None = None  # where in `text` the second text of a pair begins
+    notes: tuple[str, ...] = field(default=())
+
+    def top(self, n: int = 10, by: str | None = None) -> list[Row]:
+        """The `n` players with the strongest score (absolute value), strongest first.
+
+        Equal players are one row, unless the method scores their places apart.
+        """
+        name = by or self.primary
+        if name not in self.scores:
+            raise choices("score", name, list(self.scores))
+        n = whole_number("n", n, 0)
+        order = np.argsort(-np.abs(self.scores[name]), kind="stable")
+        keys = self._rows(name)
+        first_of_group: dict[int, int] = {}
+        for index in order.tolist():
+            first_of_group.setdefault(keys[index], index)
+        times = Counter(keys)
+        return [
+            Row(
+                self.players[index],
+                times[group],
+                {key: float(values[index]) for key, values in self.scores.items()},
+                {key: float(values[index]) for key, values in self.errors.items()},
+            )
+            for group, index in list(first_of_group.items())[:n]
+        ]
+
+    def _rows(self, name: str) -> list[int]:
+        """Which row of `top` each player stands in: one for equal players with equal scores."""
+        members: dict[int, list[int]] = {}
+        for index, player in enumerate(self.players):
+            members.setdefault(player.group, []).append(index)
+        keys = list(range(len(self.players)))
+        for indices in members.values():
+            if np.ptp(self.scores[name][indices]) <= 1e-9 * np.abs(self.scores[name]).max():
+                for index in indices:
+                    keys[index] = indices[0]
+        return keys
+
+    def change(self, removed: Sequence[int]) -> float:
+        """How far the target's score falls without these players, as the explanation predicts it.
+
+        By the surrogate's formula where there is one, else the sum of the players' own scores:
+        those named `removal`, or the primary ones.
+        """
+        if isinstance(removed, str) or not isinstance(removed, Iterable):
+            raise SettingError(f"removed is {removed!r}.", "Give indices of players: [3], [1, 2].")
+        gone = sorted({whole_number("a player's index", index, 0) for index in removed})
+        if gone and gone[-1] >= len(self.players):
+            raise SettingError(
+                f"There is no player {gone[-1]}.", f"The last is {len(self.players) - 1}."
+            )
+        if self.formula is not None:
+            return self.formula.change(gone)
+        own = "removal" if "removal" in self.scores else self.primary
+        if not score(own).predicts:
+            raise SettingError(
+                f"The scores of {self.method} order {self.unit}s, and predict no change.",
+                "Use slalom, lime, kernel-shap or occlusion.",
+            )
+        return float(self.scores[own][gone].sum())
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether another library made the scores: what that cost is not in `cost`."""
+        return "adapted" in self.settings
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON; `from_dict` gives the same explanation back."""
+        data = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        plain: dict[str, Any] = json.loads(json.dumps(data, default=_plain, allow_nan=False))
+        return {"schema": SCHEMA, **plain}
+
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The explanation as JSON text, also written to `path` when given."""
+        text = json.dumps(self.to_dict(), indent=1)
+        if path is not None:
+            write_atomic(path, text + "\n")
+        return text
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Explanation:
+        """The inverse of `to_dict`. Raises a `FileError` on anything that is not an explanation."""
+        from piste.result.from_json import (
+            explanation_from_dict,  # the checks are long; most never read
+        )
+
+        return explanation_from_dict(data)
+
+    @classmethod
+    def from_json(cls, path: str | os.PathLike[str]) -> Explanation:
+        """Read what `to_json` wrote."""
+        try:
+            data = json.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise FileError(
+                f"Cannot read {str(path)[:200]}: {error.strerror}.",
+                "Check the path; for JSON that you hold as text, from_dict(json.loads(text)).",
+            ) from error
+        except (ValueError, RecursionError) as error:
+            raise FileError(
+                f"{path} is not JSON: {error}.", "Give a file written by to_json()."
+            ) from error
+        return cls.from_dict(data)
+
+    # Other libraries' forms, and the pictures of `render`, lie to the right of this room: they are
+    # loaded only when asked for.
+    def to_pandas(self) -> pandas.DataFrame:
+        """A data frame, one row a player: its text and place, each score and `score_error`."""
+        from piste.result.exports import to_pandas
+
+        return to_pandas(self)
+
+    def to_shap(self, score: str | None = None) -> Any:
+        """A `shap.Explanation` for shap's text plot.
+
+        By default of the scores that add up, `shapley` or `removal`, else of the primary ones. The
+        base value is what they leave of the model's score.
+        """
+        from piste.result.exports import to_shap
+
+        return to_shap(self, score)
+
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
+        """One self-contained HTML page, also written to `path` when given."""
+        from piste.render.html import page
+
+        text = page(self)
+        if path is not None:
+            write_atomic(path, text)
+        return text
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
+        """A matplotlib figure, also written to `path` (.png, .svg or .pdf) when given."""
+        from piste.render.figure import draw
+
+        return draw(self, path)
+
+    def _repr_html_(self) -> str:
+        from piste.render.html import fragment
+
+        return fragment(self)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Explanation) and self.to_dict() == other.to_dict()
+
+    __hash__ = None  # type: ignore[assignment]  # holds arrays
+
+    def __repr__(self) -> str:
+        what = f"{self.target.label!r}, {self.target.scale} {self.target.score:+.2f}"
+        return printable(
+            f"<Explanation of {what}: {len(self.players)} {self.unit}s, {self.method}>"
+        )
+
+    def __str__(self) -> str:
+        from piste.render.terminal import as_text
+
+        return as_text(self)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, Fidelity):
+        return {name: dataclasses.asdict(check) for name, check in value.checks.items()}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return dataclasses.asdict(value)
+    raise TypeError(f"cannot write a {type(value).__name__} as JSON")

@@ -1,0 +1,242 @@
+"""Plain data back into an `Explanation`, with every field checked: the file may be anybody's."""
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+
+from piste.arrays import FloatArray
+from piste.errors import FileError
+from piste.result.explanation import (
+    SCHEMA,
+    Agreement,
+    Cost,
+    Explanation,
+    Fidelity,
+    FitReport,
+    Player,
+    Stopped,
+    Target,
+)
+from piste.result.formula import Formula
+
+T = TypeVar("T")
+LARGEST = 1e102  # the product of three such numbers is still one: nothing overflows in a picture
+
+
+def explanation_from_dict(data: Mapping[str, Any]) -> Explanation:
+    """Build the explanation, or say which field is wrong."""
+    try:
+        return _explanation(_mapping(data))
+    except KeyError as error:
+        raise _malformed(f"the field {error} is missing") from error
+    except (TypeError, ValueError, OverflowError) as error:
+        raise _malformed(str(error)) from error
+    except RecursionError as error:
+        raise _malformed("it is nested too deeply") from error
+
+
+def _malformed(why: str) -> FileError:
+    return FileError(
+        f"This is not a piste explanation: {why}.", "Give a file written by to_json()."
+    )
+
+
+def _explanation(data: Mapping[str, Any]) -> Explanation:
+    if data["schema"] != SCHEMA:
+        raise ValueError(f"schema {data['schema']!r} is not {SCHEMA}")
+    text = _string(data["text"])
+    players = tuple(_player(item, len(text)) for item in _sequence(data["players"]))
+    scores = {name: _scores(v, len(players)) for name, v in _mapping(data["scores"]).items()}
+    errors = {name: _scores(v, len(players)) for name, v in _mapping(data["errors"]).items()}
+    if errors and errors.keys() != scores.keys():
+        raise ValueError("the errors are not those of the scores")
+    if any((error < 0).any() for error in errors.values()):
+        raise ValueError("a standard error is below 0")
+    primary = _string(data["primary"])
+    if primary not in scores:
+        raise ValueError(f"the primary score {primary!r} is not among the scores")
+    return Explanation(
+        text=text,
+        players=players,
+        scores=scores,
+        errors=errors,
+        primary=primary,
+        target=_target(_mapping(data["target"])),
+        cost=_cost(_mapping(data["cost"])),
+        method=_string(data["method"]),
+        settings=_settings(_mapping(data["settings"])),
+        unit=_string(data["unit"]),
+        repeats=_string(data["repeats"]),
+        seed=_integer(data["seed"]),
+        budget=_maybe(data["budget"], _integer),
+        tolerance=_maybe(data.get("tolerance"), _number),
+        model=_string(data["model"]),
+        backend=_string(data["backend"]),
+        versions={k: _string(v) for k, v in _mapping(data["versions"]).items()},
+        fidelity=_maybe(data["fidelity"], _fidelity),
+        fit=_maybe(data["fit"], _fit),
+        surrogate_score=_maybe(data["surrogate_score"], _number),
+        frame_share=_maybe(data["frame_share"], _number),
+        stopped=_maybe(data.get("stopped"), _stopped),
+        formula=_maybe(data.get("formula"), lambda value: _formula(value, len(players))),
+        second=_maybe(data.get("second"), lambda value: _place(value, len(text))),
+        notes=tuple(_string(note) for note in _sequence(data["notes"])),
+    )
+
+
+def _player(item: Any, length: int) -> Player:
+    data = _mapping(item)
+    start, end = _integer(data["start"]), _integer(data["end"])
+    if not 0 <= start <= end <= length:
+        raise ValueError(f"a player at {start}..{end} lies outside the text")
+    ids = tuple(_integer(token) for token in _sequence(data["ids"]))
+    segment = _integer(data.get("segment", 0))
+    if segment not in (0, 1):
+        raise ValueError(f"there is no segment {segment}")
+    return Player(_string(data["text"]), start, end, ids, _integer(data["group"]), segment)
+
+
+def _place(value: Any, length: int) -> int:
+    place = _integer(value)
+    if not 0 <= place <= length:
+        raise ValueError(f"character {place} lies outside the text")
+    return place
+
+
+def _target(data: Mapping[str, Any]) -> Target:
+    labels = tuple(_string(label) for label in _sequence(data["labels"]))
+    index, label = _integer(data["index"]), _string(data["label"])
+    if not 0 <= index < len(labels) or labels[index] != label:
+        raise ValueError("the target is not one of its labels")
+    return Target(
+        index=index,
+        label=label,
+        scale=_string(data["scale"]),
+        score=_number(data["score"]),
+        probability=_maybe(data["probability"], _share),
+        labels=labels,
+    )
+
+
+def _cost(data: Mapping[str, Any]) -> Cost:
+    return Cost(
+        forwards=_integer(data["forwards"]),
+        tokens=_integer(data["tokens"]),
+        query_seconds=_number(data["query_seconds"]),
+        fit_seconds=_number(data["fit_seconds"]),
+    )
+
+
+def _fidelity(value: Any) -> Fidelity:
+    checks = {name: _agreement(_mapping(item)) for name, item in _mapping(value).items()}
+    if not checks:
+        raise ValueError("the fidelity holds no check")
+    return Fidelity(checks)
+
+
+def _agreement(data: Mapping[str, Any]) -> Agreement:
+    return Agreement(_maybe(data["r2"], _number), _number(data["rmse"]), _integer(data["samples"]))
+
+
+def _fit(value: Any) -> FitReport:
+    data = _mapping(value)
+    if not isinstance(data["converged"], bool):
+        raise TypeError("converged is not true or false")
+    return FitReport(data["converged"], _integer(data["iterations"]), _number(data["loss"]))
+
+
+def _stopped(value: Any) -> Stopped:
+    data = _mapping(value)
+    return Stopped(
+        reason=_string(data["reason"]),
+        rounds=_integer(data["rounds"]),
+        tolerance=_number(data["tolerance"]),
+        spread=_number(data["spread"]),
+        ranking=_number(data["ranking"]),
+    )
+
+
+def _formula(value: Any, players: int) -> Formula:
+    data = _mapping(value)
+    knots = len(_sequence(data["lengths"]))
+    lengths = _scores(data["lengths"], knots, "knots")
+    if not knots or lengths[0] <= 0 or (np.diff(lengths) <= 0).any():
+        raise ValueError("the formula's lengths do not rise from above 0")
+    frame = _maybe(data["frame"], lambda pair: _scores(pair, 2, "numbers"))
+    return Formula(
+        values=_scores(data["values"], players),
+        importances=_scores(data["importances"], players),
+        frame=None if frame is None else (float(frame[0]), float(frame[1])),
+        lengths=lengths,
+        level=_scores(data["level"], knots, "knots"),
+        scale=_scores(data["scale"], knots, "knots"),
+        removal_scale=_number(data["removal_scale"]),
+        removal_effects=_maybe(data["removal_effects"], lambda value: _scores(value, players)),
+    )
+
+
+def _scores(value: Any, wanted: int, whose: str = "players") -> FloatArray:
+    numbers = [_number(item) for item in _sequence(value)]
+    if len(numbers) != wanted:
+        raise ValueError(f"{len(numbers)} scores do not fit {wanted} {whose}")
+    return np.array(numbers, dtype=np.float64)
+
+
+def _settings(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Plain data of any shape, as long as JSON can hold it again."""
+    copy: dict[str, Any] = json.loads(json.dumps(dict(value), allow_nan=False))
+    return copy
+
+
+def _maybe(value: Any, read: Callable[[Any], T]) -> T | None:
+    return None if value is None else read(value)
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise TypeError(f"expected an object, found {_kind(value)}")
+    if not all(isinstance(key, str) for key in value):
+        raise TypeError("the name of a field is not a text")
+    return value
+
+
+def _sequence(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise TypeError(f"expected a list, found {_kind(value)}")
+    return value
+
+
+def _string(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"expected a text, found {_kind(value)}")
+    return value
+
+
+def _integer(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"expected a whole number, found {_kind(value)}")
+    return value
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"expected a number, found {_kind(value)}")
+    if not math.isfinite(value):
+        raise ValueError("a number is not finite")
+    if abs(value) > LARGEST:
+        raise ValueError(f"a number is larger than {LARGEST:.0e}")
+    return float(value)
+
+
+def _share(value: Any) -> float:
+    number = _number(value)
+    if not 0 <= number <= 1:
+        raise ValueError("a probability lies outside 0..1")
+    return number
+
+
+def _kind(value: Any) -> str:
+    return type(value).__name__

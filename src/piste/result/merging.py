@@ -1,0 +1,171 @@
+"""One explanation of a long text from those of its windows, with stated weights.
+
+What is explained is the mean of the model's answers to the windows, each weighed by its share of
+the tokens. So a score that says how far an answer moves counts with its window's weight; what a
+word is worth by itself (value, importance and so lin) does not depend on the window it stands in.
+Importances are told against the special tokens, which all windows share, before they are averaged.
+Words that share a score get the mean over their places.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from piste.arrays import FloatArray, IntArray
+from piste.errors import percent
+from piste.result.explanation import (
+    Agreement,
+    Cost,
+    Explanation,
+    Fidelity,
+    FitReport,
+    Player,
+    Stopped,
+)
+from piste.result.scores import score
+
+
+def merged(parts: Sequence[Explanation], weights: Sequence[float]) -> Explanation:
+    """The explanation of all windows together; `weights` sum to 1."""
+    first = parts[0]
+    players = _players(parts)
+    groups = np.array([player.group for player in players])
+    told = _aligned(parts)
+    scores = {name: _shared(_joined(told, name, weights), groups) for name in first.scores}
+    if {"value", "importance", "lin"} <= scores.keys():
+        scores["lin"] = scores["value"] * np.exp(scores["importance"])
+    known = all(part.errors for part in parts)
+    errors = {
+        # Parts of a mean may err together, as those of one window do: the mean of their errors.
+        name: _shared(_joined([part.errors for part in parts], name, weights), groups)
+        for name in (first.errors if known else {})
+    }
+    target = replace(first.target, score=_mean([part.target.score for part in parts], weights))
+    likely = _maybe_mean([part.target.probability for part in parts], weights)
+    target = replace(target, probability=likely)
+    return replace(
+        first,
+        players=players,
+        scores=scores,
+        errors=errors,
+        target=target,
+        cost=sum((part.cost for part in parts), start=Cost(0, 0, 0.0, 0.0)),
+        fidelity=_fidelity([part.fidelity for part in parts]),
+        fit=_fit([part.fit for part in parts], weights),
+        surrogate_score=_maybe_mean([part.surrogate_score for part in parts], weights),
+        frame_share=_maybe_mean([part.frame_share for part in parts], weights),
+        stopped=_stopped([part.stopped for part in parts]),
+        formula=None,  # of one window only
+        notes=(_weights_note(weights), *_notes(parts)),
+    )
+
+
+def _players(parts: Sequence[Explanation]) -> tuple[Player, ...]:
+    """All players; equal ones of several windows are one group, unless repeats are separate."""
+    groups: dict[object, int] = {}
+    players = []
+    for window, part in enumerate(parts):
+        for player in part.players:
+            same = player.ids if part.repeats == "shared" else (window, player.group)
+            players.append(replace(player, group=groups.setdefault(same, len(groups))))
+    return tuple(players)
+
+
+def _aligned(parts: Sequence[Explanation]) -> list[dict[str, FloatArray]]:
+    """The windows' scores, with importances that mean the same in all of them."""
+    frames = [part.formula.frame for part in parts if part.formula is not None]
+    known = [frame[1] for frame in frames if frame is not None]
+    if len(known) < len(parts) or "importance" not in parts[0].scores:
+        return [part.scores for part in parts]
+    middle = float(np.mean(known))
+    return [
+        part.scores | {"importance": part.scores["importance"] + middle - own}
+        for part, own in zip(parts, known, strict=True)
+    ]
+
+
+def _joined(
+    found: Sequence[Mapping[str, FloatArray]], name: str, weights: Sequence[float]
+) -> FloatArray:
+    """A score of all windows' players, in order."""
+    by_itself = not score(name).in_context
+    pairs = zip(found, weights, strict=True)
+    return np.concatenate([one[name] * (1.0 if by_itself else weight) for one, weight in pairs])
+
+
+def _shared(scores: FloatArray, groups: IntArray) -> FloatArray:
+    return np.asarray((np.bincount(groups, scores) / np.bincount(groups))[groups])
+
+
+def _mean(numbers: Sequence[float], weights: Sequence[float]) -> float:
+    return float(np.dot(numbers, weights))
+
+
+def _maybe_mean(numbers: Sequence[float | None], weights: Sequence[float]) -> float | None:
+    known = [number for number in numbers if number is not None]
+    return _mean(known, weights) if len(known) == len(weights) else None
+
+
+def _fidelity(found: Sequence[Fidelity | None]) -> Fidelity | None:
+    """By kind, the figures of the window that is explained worst: they must not flatter."""
+    checks: dict[str, list[Agreement]] = {}
+    for fidelity in found:
+        for kind, check in (fidelity.checks if fidelity is not None else {}).items():
+            checks.setdefault(kind, []).append(check)
+    return Fidelity({kind: _worst(some) for kind, some in checks.items()}) if checks else None
+
+
+def _worst(checks: Sequence[Agreement]) -> Agreement:
+    """The lowest R2 and the largest error; `samples` counts those of all windows."""
+    known = [check.r2 for check in checks if check.r2 is not None]
+    return Agreement(
+        r2=min(known, default=None),
+        rmse=max(check.rmse for check in checks),
+        samples=sum(check.samples for check in checks),
+    )
+
+
+def _fit(found: Sequence[FitReport | None], weights: Sequence[float]) -> FitReport | None:
+    fits = [fit for fit in found if fit is not None]
+    if len(fits) < len(found):
+        return None
+    return FitReport(
+        converged=all(fit.converged for fit in fits),
+        iterations=max(fit.iterations for fit in fits),
+        loss=_mean([fit.loss for fit in fits], weights),
+    )
+
+
+def _stopped(found: Sequence[Stopped | None]) -> Stopped | None:
+    """The least sure of the windows speaks for all."""
+    known = [stopped for stopped in found if stopped is not None]
+    return max(known, key=lambda stopped: stopped.spread) if known else None
+
+
+def _weights_note(weights: Sequence[float]) -> str:
+    shares = ", ".join(map(percent, weights[:12]))
+    more = " ..." if len(weights) > 12 else ""
+    return (
+        f"The text is longer than the model reads: it was explained in {len(weights)} windows. The"
+        f" score is the mean of the model's answers to them, weighed by their tokens ({shares}"
+        f"{more}); agreement is that of the worst window."
+    )
+
+
+def _notes(parts: Sequence[Explanation]) -> list[str]:
+    """What the windows have to say, each kind of thing once."""
+    said: dict[str, list[tuple[int, str]]] = {}
+    for window, part in enumerate(parts, start=1):
+        for note in part.notes:
+            said.setdefault(" ".join(note.split()[:3]), []).append((window, note))
+    return [_told(found, len(parts)) for found in said.values()]
+
+
+def _told(found: Sequence[tuple[int, str]], windows: int) -> str:
+    """One note, and in how many windows there is the like."""
+    window, note = found[0]
+    if len({text for _, text in found}) == 1 and len(found) == windows:
+        return note
+    others = f", and the like in {len(found) - 1} other windows" if len(found) > 1 else ""
+    return f"In window {window}{others}: {note}"

@@ -1,0 +1,216 @@
+"""From rows to statements: means with intervals, and who is better than whom."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from piste.arrays import FloatArray
+from piste.errors import printable
+from piste.metrics import METRICS
+from piste.runs.evaluate import Evaluation
+
+DRAWS = 2000
+LEVEL = 0.95
+ROUNDING = 1e-6  # no difference of figures
+FORMULAS = tuple("=+-@＝＋－＠")  # how a formula begins in a spreadsheet, in wide letters too
+FEW = 8  # texts; intervals of fewer are too narrow to claim anything
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean over texts and where it would lie for other texts like these (bootstrap, 95 %)."""
+
+    mean: float
+    low: float
+    high: float
+    texts: int
+
+    def __str__(self) -> str:
+        if not self.texts:
+            return "-"
+        return f"{self.mean:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One view less another by one metric, text by text."""
+
+    metric: str
+    one: str
+    other: str
+    interval: Interval
+
+    @property
+    def better(self) -> str | None:
+        """The better of the two, where the interval says so."""
+        low, high = self.interval.low, self.interval.high
+        nothing = abs(self.interval.mean) < ROUNDING
+        if self.interval.texts < FEW or low <= 0 <= high or nothing:
+            return None
+        return self.one if (low > 0) == METRICS[self.metric].higher_is_better else self.other
+
+    def __str__(self) -> str:
+        worse = self.other if self.better == self.one else self.one
+        if self.better is None:
+            return f"{self.metric}: {self.one} and {self.other} cannot be told apart"
+        gap = self.interval
+        sign = 1 if self.better == self.one else -1
+        low, high = sorted((sign * gap.low, sign * gap.high))
+        return (
+            f"{self.metric}: {self.better} better than {worse} by"
+            f" {abs(gap.mean):.3f} [{min(abs(low), abs(high)):.3f}, {max(abs(low), abs(high)):.3f}]"
+        )
+
+
+def interval(values: FloatArray, seed: int = 0) -> Interval:
+    """Mean and percentile bootstrap over texts; NaN values are left out."""
+    known = values[np.isfinite(values)]
+    if not len(known):
+        return Interval(float("nan"), float("nan"), float("nan"), 0)
+    chosen = np.random.default_rng(seed).integers(len(known), size=(DRAWS, len(known)))
+    tails = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
+    low, high = np.quantile(known[chosen].mean(axis=1), tails)
+    return Interval(float(known.mean()), float(low), float(high), len(known))
+
+
+def means(evaluation: Evaluation) -> dict[str, dict[str, Interval]]:
+    """The interval of every view by every metric."""
+    return {
+        view: {metric: interval(evaluation.values(view, metric)) for metric in evaluation.metrics}
+        for view in evaluation.views
+    }
+
+
+def differences(evaluation: Evaluation) -> list[Difference]:
+    """Every pair of views by every metric, paired by text."""
+    return [
+        Difference(metric, one, other, interval(_paired(evaluation, metric, one, other)))
+        for metric in evaluation.metrics
+        for one, other in combinations(evaluation.views, 2)
+    ]
+
+
+def _paired(evaluation: Evaluation, metric: str, one: str, other: str) -> FloatArray:
+    return evaluation.values(one, metric) - evaluation.values(other, metric)
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What a view cost, medians over texts."""
+
+    sequences: float
+    tokens: float
+    readings: float  # tokens through the model, in lengths of the text
+    seconds: float
+
+
+def costs(evaluation: Evaluation) -> dict[str, Spent]:
+    """The cost of every view that ran."""
+    found = {}
+    for view in evaluation.views:
+        rows = [row["cost"][view] for row in evaluation.rows if view in row.get("cost", {})]
+        if rows:
+            found[view] = Spent(
+                _median(row["forwards"] for row in rows),
+                _median(row["tokens"] for row in rows),
+                _median(row["tokens"] / row["text"] for row in rows),
+                _median(row["query_seconds"] + row["fit_seconds"] for row in rows),
+            )
+    return found
+
+
+def _median(values: object) -> float:
+    return float(np.median(list(values)))  # type: ignore[call-overload]
+
+
+def agreements(evaluation: Evaluation) -> FloatArray:
+    """The mean rank agreement of each pair of views [views, views]; NaN where none is known."""
+    place = {view: index for index, view in enumerate(evaluation.views)}
+    stacked = np.full((len(evaluation.rows), len(place), len(place)), np.nan)
+    for number, row in enumerate(evaluation.rows):
+        told = row.get("agreement", {"views": [], "matrix": []})
+        where = [place[view] for view in told["views"]]
+        if where:
+            stacked[number][np.ix_(where, where)] = np.array(told["matrix"], dtype=np.float64)
+    known = np.isfinite(stacked).sum(axis=0)
+    total = np.nansum(stacked, axis=0)
+    return np.where(known > 0, total / np.maximum(known, 1), np.nan)
+
+
+def curves(evaluation: Evaluation, points: int = 21) -> dict[str, tuple[FloatArray, FloatArray]]:
+    """The mean deletion curve of every view: shares removed, and the fall there."""
+    shares = np.linspace(0, 1, points)
+    found = {}
+    for view in evaluation.views:
+        rows = [row["curves"][view] for row in evaluation.rows if view in row.get("curves", {})]
+        read = [np.interp(shares, [0.0, *x], [0.0, *y]) for x, y in rows if x]
+        if read:
+            found[view] = (shares, np.asarray(np.mean(read, axis=0)))
+    return found
+
+
+def table(evaluation: Evaluation) -> list[list[str]]:
+    """Header and rows as text: one row a view, one column a metric, then what it took."""
+    spent, found = costs(evaluation), means(evaluation)
+    rows = [["method", *map(headed, evaluation.metrics), "readings", "texts"]]
+    for view in evaluation.views:
+        ran = sum(view in row.get("values", {}) for row in evaluation.rows)
+        readings = f"{spent[view].readings:.1f}" if view in spent else "-"
+        cells = [_counted(cell, ran) for cell in found[view].values()]
+        rows.append([view, *cells, readings, str(ran)])
+    return rows
+
+
+def _counted(cell: Interval, ran: int) -> str:
+    """The interval, and of how many texts it is where others are missing."""
+    return f"{cell} (n = {cell.texts})" if 0 < cell.texts < ran else str(cell)
+
+
+def headed(metric: str) -> str:
+    """The metric's name, and which way is better."""
+    return f"{metric} {'↑' if METRICS[metric].higher_is_better else '↓'}"
+
+
+def as_markdown(rows: Sequence[Sequence[str]]) -> str:
+    """Rows of text as a Markdown table, the first its header."""
+    lines = [rows[0], ["---"] * len(rows[0]), *rows[1:]]
+    shown = ["| " + " | ".join(map(markdown_cell, line)) + " |" for line in lines]
+    return "\n".join(shown) + "\n"
+
+
+def markdown_cell(cell: str) -> str:
+    """A cell that stays one, and in which nothing is a tag, a link or code."""
+    return re.sub(r"[\\|<`]|(?<=\])\(", r"\\\g<0>", printable(cell))
+
+
+def as_csv(rows: Sequence[Sequence[object]]) -> str:
+    """Rows as CSV; a cell that a spreadsheet would run as a formula is quoted as text."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerows([[_harmless(cell) for cell in row] for row in rows])
+    return stream.getvalue()
+
+
+def _harmless(cell: object) -> object:
+    if not isinstance(cell, str):
+        return cell
+    plain = printable(cell)
+    return f"'{plain}" if plain.startswith(FORMULAS) and plain != "-" else plain
+
+
+def numbers(evaluation: Evaluation) -> list[list[object]]:
+    """The table for machines: one row a view and metric."""
+    rows: list[list[object]] = [["method", "metric", "mean", "low", "high", "texts"]]
+    for view, by_metric in means(evaluation).items():
+        rows += [
+            [view, metric, found.mean, found.low, found.high, found.texts]
+            for metric, found in by_metric.items()
+        ]
+    return rows

@@ -1,0 +1,322 @@
+"""A whole run, or a lexicon, by its words: what each is worth, where it turns, what it spoils.
+
+Values are told towards one label, the last of two; of more labels every word is told for each
+label that it was explained towards.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from piste.arrays import FloatArray
+from piste.data import label_number
+from piste.errors import FileError
+from piste.files import encodable, write_atomic
+from piste.lexicon import Lexicon
+from piste.result.exports import data_frame
+from piste.runs import shards
+from piste.runs.run import ENDED, MANIFEST
+
+if TYPE_CHECKING:
+    import pandas
+
+FEW_TEXTS = 5  # of fewer a word's place in the data says nothing
+UNRELATED = 0.2  # of the labels' share: a word that surely lifts it by less is unrelated
+SURE = 1.64  # standard errors
+HEAVY = 0.5  # importance above the average
+COLUMNS = ("index", "word", "value", "importance", "lin", "value_error", "importance_error")
+
+
+@dataclass
+class Word:
+    """One word (towards one label) over all its occurrences."""
+
+    word: str
+    label: str
+    occurrences: int = 0
+    texts: int = 0
+    value: float = 0.0
+    importance: float = 0.0
+    lin: float = 0.0
+    value_error: float = 0.0
+    importance_error: float = 0.0
+    flips: float = 0.0  # share of the occurrences on the other side than the mean
+    labelled: int = 0  # texts with a label in the data
+    lift: float | None = None  # share of `label` among them, less that of all texts
+    lift_error: float | None = None
+    wrong: int = 0  # wrong predictions whose strongest word for the prediction this is
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The words of a run or a lexicon, strongest first."""
+
+    source: str
+    model: str
+    labels: tuple[str, ...]
+    texts: int
+    failed: int
+    right: float | None  # share of the labelled texts that the model predicts as labelled
+    strange: tuple[str, ...]  # labels of the data that the model does not know
+    ended: bool  # False: the run was stopped, and there will be more texts
+    words: list[Word] = field(repr=False)
+
+    def strongest(self, label: str | None = None, least: int = 1) -> list[Word]:
+        """Words in at least so many texts, by the size of their mean lin."""
+        chosen = [w for w in self.words if w.texts >= least and label in (None, w.label)]
+        return sorted(chosen, key=lambda word: -abs(word.lin))
+
+    def turning(self) -> list[Word]:
+        """Words that stand on both sides, the most even first."""
+        several = [w for w in self.words if w.texts >= FEW_TEXTS and w.flips > 0]
+        return sorted(several, key=lambda word: (-word.flips, -word.texts))
+
+    def spoiling(self) -> list[Word]:
+        """Words that decide wrong predictions, most often first."""
+        return sorted((w for w in self.words if w.wrong), key=lambda w: (-w.wrong, -abs(w.lin)))
+
+    def spurious(self) -> list[Word]:
+        """Heavy words on one side that the labels of the data know nothing of."""
+        found = [w for w in self.words if _is_spurious(w)]
+        return sorted(found, key=lambda word: -abs(word.lin))
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row a word, strongest first."""
+        found = [vars(word) for word in self.strongest()]
+        return data_frame({name: [row[name] for row in found] for name in Word.__annotations__})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON."""
+        plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return plain | {"words": [vars(word) for word in self.words]}
+
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The summary as JSON text, also written to `path` when given."""
+        text = json.dumps(self.to_dict())
+        if path is not None:
+            write_atomic(path, text + "\n")
+        return text
+
+    # As with an Explanation, text and pictures are loaded only when asked for.
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
+        """One self-contained HTML page, also written to `path` when given."""
+        from piste.render.corpus import page
+
+        text = page(self)
+        if path is not None:
+            write_atomic(path, text)
+        return text
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
+        """A matplotlib figure, also written to `path` (.png, .svg or .pdf) when given."""
+        from piste.render.corpus import draw
+
+        return draw(self, path)
+
+    def __str__(self) -> str:
+        from piste.render.corpus import as_text
+
+        return as_text(self)
+
+
+def _is_spurious(word: Word) -> bool:
+    if word.lift is None or word.lift_error is None or word.importance < HEAVY:
+        return False
+    most = float(np.sign(word.value)) * word.lift + SURE * word.lift_error
+    return abs(word.value) > 2 * word.value_error and most < UNRELATED
+
+
+def summarise(source: str | os.PathLike[str]) -> Summary:
+    """The words of a run or of a lexicon: what each is worth, where it turns, what it spoils.
+
+    source: a folder of `run`, or a lexicon's file.
+    """
+    path = Path(source)
+    if not path.exists():
+        raise FileError(
+            f"There is no {str(source)[:200]}.",
+            "Give a folder of `piste run`, or a lexicon's file.",
+        )
+    return _of_run(path) if path.is_dir() else _of_lexicon(Lexicon.load(path), str(source))
+
+
+def _of_lexicon(lexicon: Lexicon, source: str) -> Summary:
+    labels = lexicon.labels
+    told = [labels[-1]] if lexicon.values.shape[1] == 1 and labels else list(labels)
+    weights = np.exp(lexicon.importances)[:, None]
+    alone, share = lexicon.values, np.ones_like(weights)
+    if lexicon.frame is not None:  # what the model would say of the word alone
+        alone = (weights * lexicon.values + lexicon.frame) / (weights + 1)
+        share = weights / (weights + 1)
+    level = lexicon.importances - lexicon.importances.mean()
+    words = [
+        Word(
+            word=lexicon.words[index],
+            label=label,
+            occurrences=int(lexicon.counts[index]),
+            texts=int(lexicon.counts[index]),
+            value=float(alone[index, column]),
+            importance=float(level[index]),
+            lin=float(alone[index, column] * np.exp(level[index])),
+            value_error=float(share[index, 0] * lexicon.value_errors[index, column]),
+            importance_error=float(lexicon.importance_errors[index]),
+        )
+        for column, label in enumerate(told)
+        for index in range(len(lexicon))
+    ]
+    texts = int(lexicon.facts.get("texts", 0))
+    return Summary(source, lexicon.model, labels, texts, 0, None, (), True, words)
+
+
+@dataclass(frozen=True)
+class _Text:
+    """A text's row, as far as it matters here."""
+
+    target: str
+    index: int
+    label: str | None  # of the data, by the model's name for it
+    given: str | None  # of the data, as it is written there
+
+    @property
+    def right(self) -> bool | None:
+        return None if self.label is None else self.label == self.target
+
+
+def _of_run(folder: Path) -> Summary:
+    manifest = _manifest(folder)
+    labels = tuple(manifest["labels"])
+    texts, failed = _texts(folder, labels)
+    tallies: dict[tuple[str, str], _Tally] = {}
+    for rows in _by_text(folder):
+        text = texts.get(rows["index"][0])
+        if text is not None:
+            _tally(rows, text, labels, tallies)
+    known = [text for text in texts.values() if text.label is not None]
+    right = sum(bool(text.right) for text in known) / len(known) if known else None
+    shares = {name: np.mean([t.label == name for t in known]) for name in labels} if known else {}
+    words = [tally.word(*key, shares.get(key[1])) for key, tally in tallies.items()]
+    strange = {t.given for t in texts.values() if t.given is not None and t.label is None}
+    return Summary(
+        source=str(folder),
+        model=manifest["model"],
+        labels=labels,
+        texts=len(texts) + failed,
+        failed=failed,
+        right=right,
+        strange=tuple(sorted(strange)),
+        ended=manifest["ended"],
+        words=words,
+    )
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    try:
+        found = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        return {
+            "model": str(found["model"]),
+            "labels": [encodable(str(name)) for name in found["labels"]],  # as the tables have them
+            "ended": ENDED in found,
+        }
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise FileError(
+            f"There is no run in {folder}.", "Give a folder that `piste run` wrote."
+        ) from error
+
+
+def _texts(folder: Path, labels: tuple[str, ...]) -> tuple[dict[int, _Text], int]:
+    found, failed = {}, 0
+    columns = ["index", "target", "target_index", "label", "error"]
+    for table in shards.read(folder, shards.TEXTS, columns):
+        for index, target, place, label, error in zip(*(table[c] for c in columns), strict=True):
+            if error is not None:
+                failed += 1
+                continue
+            found[index] = _Text(target, place, _named(label, labels), label)
+    return found, failed
+
+
+def _named(label: str | None, labels: tuple[str, ...]) -> str | None:
+    """The model's name for a label of the data, which may be a name or a number."""
+    if label is None or label in labels:
+        return label
+    number = label_number(label)
+    return labels[number] if number is not None and number < len(labels) else None
+
+
+def _by_text(folder: Path) -> Iterator[dict[str, list[Any]]]:
+    """The players' rows of one text after the other."""
+    for table in shards.read(folder, shards.PLAYERS, COLUMNS):
+        indices = np.array(table["index"], dtype=np.int64)
+        cuts = np.flatnonzero(np.diff(indices)) + 1
+        for rows in np.split(np.arange(len(indices)), cuts):
+            if len(rows):
+                yield {name: [cells[i] for i in rows] for name, cells in table.items()}
+
+
+def _tally(
+    rows: dict[str, list[Any]],
+    text: _Text,
+    labels: tuple[str, ...],
+    tallies: dict[tuple[str, str], _Tally],
+) -> None:
+    two = len(labels) == 2
+    label = labels[-1] if two else text.target
+    sign = -1.0 if two and text.target != label else 1.0
+    lins = np.array(rows["lin"], dtype=np.float64)
+    decisive = int(np.argmax(lins)) if text.right is False and len(lins) else -1
+    seen: set[str] = set()
+    for place, word in enumerate(rows["word"]):
+        tally = tallies.setdefault((word, label), _Tally())
+        numbers = [rows[name][place] for name in COLUMNS[2:]]
+        tally.add([sign * numbers[0], numbers[1], sign * numbers[2], *numbers[3:]])
+        tally.wrong += place == decisive
+        if word not in seen:
+            seen.add(word)
+            tally.texts += 1
+            tally.labelled += text.label is not None
+            tally.of_label += text.label == label
+
+
+@dataclass
+class _Tally:
+    """Sums over the occurrences of a word."""
+
+    count: int = 0
+    sums: FloatArray = field(default_factory=lambda: np.zeros(5))
+    squares: FloatArray = field(default_factory=lambda: np.zeros(5))
+    positive: int = 0
+    texts: int = 0
+    labelled: int = 0
+    of_label: int = 0
+    wrong: int = 0
+
+    def add(self, numbers: list[float | None]) -> None:
+        """value, importance, lin and the errors of the first two."""
+        told = np.array([0.0 if number is None else number for number in numbers])
+        self.count += 1
+        self.sums += told
+        self.squares += told**2
+        self.positive += told[0] > 0
+
+    def word(self, word: str, label: str, share: float | None) -> Word:
+        mean = self.sums / self.count
+        # Occurrences differ, and each is known only so well: both count.
+        spread = np.sqrt(np.maximum(0.0, self.squares / self.count - mean**2) / self.count)
+        side = self.positive / self.count
+        found = Word(word, label, self.count, self.texts)
+        found.value, found.importance, found.lin = (float(number) for number in mean[:3])
+        found.value_error = float(np.hypot(spread[0], mean[3]))
+        found.importance_error = float(np.hypot(spread[1], mean[4]))
+        found.flips = float(min(side, 1 - side))
+        found.labelled, found.wrong = self.labelled, self.wrong
+        if share is not None and self.labelled:
+            found.lift = float(self.of_label / self.labelled - share)
+            found.lift_error = float(np.sqrt(max(share * (1 - share), 1e-9) / self.labelled))
+        return found

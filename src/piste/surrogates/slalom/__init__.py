@@ -1,0 +1,1 @@
+"""SLALOM itself: the model, its fits, its standard errors."""

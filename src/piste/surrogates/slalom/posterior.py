@@ -1,0 +1,137 @@
+"""How sure a fit is: where else the answers could have led it, and what it means for the scores.
+
+A surrogate misses a real model by more on some words than on others, so the noise is not one
+number: every row counts with its own residual, divided by what the row leaves free (1 - leverage,
+the robust covariance known as HC3). A draw shakes each row by its deviation and the prior by its
+width, and follows the fit's linear equations to the scores that would have come out.
+With M = A'A + ridge, B = A'D and S the curvature that is left when the values are eliminated
+(see `gauss_newton`): s moves by S^-1 (g_s - B' M^-1 g_v), v by M^-1 (g_v - B s).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from piste.arrays import FloatArray, IntArray
+from piste.surrogates import algebra
+from piste.surrogates.slalom.model import FramePlayer, SlalomModel, slalom_scores
+
+DRAWS = 64  # the error of an error is then about 9 %
+CHUNK = 1000  # rows whose leverage is found at once
+LEAST_FREE = 0.02  # of a row that the fit all but repeats
+SHAPLEY_STEPS = 10_000  # of sampled permutations, for each draw
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """What each row pulls at, and how far it is off, in the units of the standardised margins."""
+
+    attention: sparse.csr_array  # A [rows, players (+ frame)]
+    jacobians: tuple[sparse.csr_array, ...]  # D of each output [rows, players]
+    deviations: FloatArray  # [rows, outputs]
+    value_widths: FloatArray  # [players (+ frame)]: of the prior's own pull
+    importance_root: FloatArray  # its root [players, players]
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """The draws' equations, in the units of the standardised margins; so is `model`, the fit."""
+
+    model: SlalomModel
+    noise: float  # variance
+    curvature_root: FloatArray  # lower Cholesky factor of S [players, players]
+    values_root: FloatArray  # lower Cholesky factor of M [players (+ frame), same]
+    mixed: FloatArray  # B [outputs, players (+ frame), players]
+    slopes: Slopes
+    scale: float
+    offset: FloatArray  # [outputs]: the margins are offset + scale * standardised
+
+    def draws(self, rng: np.random.Generator, count: int = DRAWS) -> Iterator[SlalomModel]:
+        """Models that the answers allow, in the units of the margins."""
+        slopes, outputs = self.slopes, range(len(self.mixed))
+        shaken = [rng.normal(size=(slopes.attention.shape[0], count)) for _ in outputs]
+        shaken = [slopes.deviations[:, [o]] * shaken[o] for o in outputs]
+        wobble = rng.normal(size=(len(outputs), len(slopes.value_widths), count))
+        own = slopes.value_widths[:, None] * wobble
+        values = [slopes.attention.T @ shaken[o] + own[o] for o in outputs]
+        pulled = slopes.importance_root @ rng.normal(size=(len(slopes.importance_root), count))
+        for o in outputs:
+            pulled = pulled + slopes.jacobians[o].T @ shaken[o]
+            pulled = pulled - self.mixed[o].T @ algebra.solve(self.values_root, values[o])
+        moves = algebra.solve(self.curvature_root, pulled)  # [players, draws]
+        for o in outputs:
+            values[o] = algebra.solve(self.values_root, values[o] - self.mixed[o] @ moves)
+        fitted, shifts = self._fitted_values(), np.stack(values, axis=1)
+        for draw in range(count):
+            yield self._model(fitted + shifts[:, :, draw], moves[:, draw])
+
+    def _fitted_values(self) -> FloatArray:
+        if self.model.frame is None:
+            return self.model.values
+        return np.vstack([self.model.values, self.model.frame.value])
+
+    def _model(self, values: FloatArray, move: FloatArray) -> SlalomModel:
+        players = len(move)
+        frame = self.model.frame and FramePlayer(values[-1], self.model.frame.importance)
+        drawn = SlalomModel(values[:players], self.model.importances + move, frame)
+        return drawn.affine(self.scale, self.offset)
+
+
+def score_errors(
+    posterior: Posterior,
+    groups: IntArray,
+    rng: np.random.Generator,
+    gamma: float = 0.0,
+    others: Sequence[str] = (),
+) -> dict[str, FloatArray]:
+    """Standard errors of every score of every player: the spread over the posterior's draws."""
+    seed = int(rng.integers(2**31))  # the same permutations for all, whose noise is not ours
+    drawn = [
+        slalom_scores(
+            model.normalised(gamma),
+            groups,
+            np.random.default_rng(seed),
+            steps=SHAPLEY_STEPS,
+            others=others,
+        )
+        for model in posterior.draws(rng)
+    ]
+    return {name: spread(np.array([scores[name] for scores in drawn])) for name in drawn[0]}
+
+
+def spread(draws: FloatArray) -> FloatArray:
+    """Half the width that holds the middle 68 %: the standard error, if one wild draw is no matter.
+
+    Products such as `lin` have long tails, which would rule a plain standard deviation.
+    """
+    low, high = np.quantile(draws, (0.1587, 0.8413), axis=0)
+    return np.asarray((high - low) / 2)
+
+
+def deviations(
+    residual: FloatArray,
+    attention: sparse.csr_array,
+    jacobians: Sequence[sparse.csr_array],
+    roots: tuple[FloatArray, FloatArray],
+    mixed: FloatArray,
+) -> FloatArray:
+    """How far each row is off once it has no say of its own [rows, outputs] (HC3).
+
+    roots: Cholesky factors of M and S.
+    """
+    found = np.empty_like(residual)
+    for output, jacobian in enumerate(jacobians):
+        through = algebra.solve_lower(roots[0], mixed[output])
+        for start in range(0, len(residual), CHUNK):
+            rows = slice(start, start + CHUNK)
+            values = algebra.solve_lower(roots[0], attention[rows].toarray().T)
+            rest = jacobian[rows].toarray().T - through.T @ values
+            leverage = np.sum(values**2, axis=0)
+            leverage += np.sum(algebra.solve_lower(roots[1], rest) ** 2, axis=0)
+            free = np.maximum(1 - leverage, LEAST_FREE)
+            found[rows, output] = np.abs(residual[rows, output]) / free
+    return found

@@ -1,0 +1,150 @@
+"""Explanations as the page draws them: plain data, with the reports' words, colours and charts."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from piste.compare import Comparison
+from piste.render import comparison_words as said
+from piste.render import words
+from piste.render.chart import Chart, Label, Mark, is_scatter
+from piste.render.clean import one_line, visible
+from piste.render.html import SHOWN, charts, hue, index_of, level, linked
+from piste.render.segments import segments, shade
+from piste.render.shades import sided, strengths
+from piste.result.explanation import Explanation
+
+UNMEASURED = "“And try each on the model” tells which one to trust on this text."
+_DRAWING = threading.Lock()  # matplotlib's styles are the whole process's
+
+
+def view(explanation: Explanation) -> dict[str, Any]:
+    """All that the page shows of an explanation."""
+    target = explanation.target
+    return {
+        **linked(explanation),
+        "decision": words.decision(target),
+        "label": one_line(target.label, 80),
+        "others": words.alternatives(target),
+        "score": words.score_of(target),
+        "probability": target.probability,
+        "share": None if target.probability is None else words.percent(target.probability),
+        "unit": explanation.unit,
+        "method": explanation.method,
+        "primary": explanation.primary,
+        "scatter": is_scatter(explanation),
+        "sided": sided(explanation),
+        "parts": [[visible(part.text), list(part.players)] for part in segments(explanation)],
+        "charts": drawn(explanation),
+    }
+
+
+def full(explanation: Explanation) -> dict[str, Any]:
+    """The view of a finished explanation: also how far to trust it, and what the scores mean."""
+    statements = [
+        {"text": visible(one.text), "warning": one.warning} for one in words.statements(explanation)
+    ]
+    meanings = dict(words.meanings(explanation))
+    if explanation.errors:
+        meanings["±"] = words.ERRORS
+    return {
+        **view(explanation),
+        "statements": statements,
+        "meanings": {visible(name): visible(text) for name, text in meanings.items()},
+        "cost": words.cost(explanation),
+    }
+
+
+def drawn(explanation: Explanation) -> list[dict[str, Any]]:
+    """The charts of the report, in SVG units."""
+    rows = explanation.top(SHOWN)
+    index = index_of(explanation, rows)
+    return [_chart(kind, chart, index) for kind, chart in charts(explanation, rows)]
+
+
+def _chart(kind: str, chart: Chart, index: dict[int, int]) -> dict[str, Any]:
+    frame = chart.frame
+    return {
+        "kind": kind,
+        "size": [chart.width, chart.height],
+        "frame": [frame.left, frame.low, frame.right, frame.high],
+        "across": [[tick.at, tick.text] for tick in chart.across],
+        "up": [[tick.at, tick.text] for tick in chart.up],
+        "marks": [_mark(mark, index) for mark in chart.marks],
+        "labels": [_label(label, index) for label in chart.labels],
+    }
+
+
+def _mark(mark: Mark, index: dict[int, int]) -> dict[str, Any]:
+    scores = ", ".join(f"{name} {words.signed(score)}" for name, score in mark.row.scores.items())
+    error = mark.error
+    return {
+        "player": index[mark.row.player.group],
+        "x": mark.x,
+        "y": mark.y,
+        "width": mark.width,
+        "error": None if error is None else [error.left, error.low, error.right, error.high],
+        "said": f"{one_line(mark.row.player.text)}: {scores}",
+    }
+
+
+def _label(label: Label, index: dict[int, int]) -> dict[str, Any]:
+    return {
+        "player": index[label.row.player.group],
+        "x": label.x,
+        "y": label.y,
+        "text": label.text,
+        "line": label.line,
+    }
+
+
+def compared(comparison: Comparison) -> dict[str, Any]:
+    """A comparison in rows: the text as each method colours it, and what it cost."""
+    figures = comparison.measured
+    return {
+        "verdict": said.verdict(comparison) if comparison.measured else UNMEASURED,
+        "decision": words.decision(comparison.first.target),
+        "label": one_line(comparison.first.target.label),
+        "rows": [
+            {
+                "name": name,
+                "spent": said.spent(found),
+                "parts": _coloured(found),
+                "measured": None if name not in figures else _figures(comparison, name),
+            }
+            for name, found in comparison.explanations.items()
+        ],
+        "failed": {name: visible(reason) for name, reason in comparison.failed.items()},
+        "agreement": [[said.share(value) for value in row] for row in comparison.agreement],
+    }
+
+
+def _coloured(explanation: Explanation) -> list[list[Any]]:
+    """Stretches of text with player (the strongest on it), hue and level of colour."""
+    shades = strengths(explanation)
+    found = []
+    for part in segments(explanation):
+        strength = shade(part, shades)
+        colour = (
+            [hue(strength, explanation.primary), level(strength)] if part.players else [None, 0]
+        )
+        found.append([visible(part.text), list(part.players), *colour])
+    return found
+
+
+def _figures(comparison: Comparison, name: str) -> dict[str, str]:
+    measured = comparison.measured[name]
+    return {
+        "deletion": said.figure(measured.deletion),
+        "insertion": said.figure(measured.insertion),
+        "removal error": said.figure(measured.removal_error),
+    }
+
+
+def picture(explanation: Explanation) -> bytes:
+    """The figure as PNG."""
+    from piste.render.figure import draw, house_style, saved
+
+    with _DRAWING, house_style():
+        return saved(draw(explanation), ".png")
