@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 from scipy import optimize
+from threadpoolctl import ThreadpoolController
 
 from piste.arrays import Ragged
 from piste.design import short, singles, subsets
+from piste.surrogates import algebra
 from piste.surrogates.algebra import root
 from piste.surrogates.slalom.analytic import choose_references, solve_pairs
 from piste.surrogates.slalom.gauss_newton import fit_gauss_newton
@@ -280,3 +282,16 @@ def test_what_pairs_cannot_tell_is_reported_and_finite():
     model, doubtful = solve(alike)
     assert len(doubtful) == 3
     assert np.isfinite(model.importances).all()
+
+
+def test_overlapping_fits_bring_the_users_threads_back():
+    """The number of BLAS threads is the whole process's."""
+    blas = ThreadpoolController().select(user_api="blas")
+    with blas.limit(limits=2):
+        before = [library["num_threads"] for library in blas.info()]
+        first, second = algebra.threads(1), algebra.threads(1)
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        second.__exit__(None, None, None)
+        assert [library["num_threads"] for library in blas.info()] == before

@@ -4,8 +4,12 @@ A fit makes hundreds of them on matrices of about a hundred rows, where the chec
 own functions take longer than the algebra.
 """
 
+import contextlib
 import functools
+import threading
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
@@ -27,10 +31,37 @@ def root(matrix: FloatArray) -> FloatArray:
     raise np.linalg.LinAlgError("a matrix of the fit is not positive definite")
 
 
+class _Limiter:
+    """The number of BLAS threads, limited while any fit wants that.
+
+    The setting is the whole process's: the first to come limits it, the last to go brings it back.
+    """
+
+    def __init__(self) -> None:
+        self.lock, self.inside = threading.Lock(), 0
+        self.limits: Any = None
+
+    @contextlib.contextmanager
+    def limited(self, count: int) -> Iterator[None]:
+        with self.lock:
+            self.inside += 1
+            if self.inside == 1:
+                self.limits = _controller().limit(limits=count, user_api="blas")
+        try:
+            yield
+        finally:
+            with self.lock:
+                self.inside -= 1
+                if not self.inside:
+                    self.limits.restore_original_limits()
+
+
+_limiter = _Limiter()
+
+
 def threads(count: int | None) -> AbstractContextManager[object]:
     """Within it the linear algebra has so many threads; None: as many as it likes."""
-    limits: AbstractContextManager[object] = _controller().limit(limits=count, user_api="blas")
-    return limits
+    return contextlib.nullcontext() if count is None else _limiter.limited(count)
 
 
 @functools.cache
