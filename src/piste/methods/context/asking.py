@@ -1,0 +1,205 @@
+"""Which parts of the text are asked, how much that may cost, and what the model answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from piste.arrays import BoolArray, FloatArray, Ragged
+from piste.decision import Decision
+from piste.design.parts import (
+    alone,
+    left_out,
+    most_informative,
+    paired_parts,
+    parts_between,
+    triples,
+    whole_and_empty,
+)
+from piste.errors import SettingError
+from piste.methods.class_columns import Classes
+from piste.models.query import Query
+from piste.result.explanation import Target
+from piste.surrogates.context import Process, distinct
+from piste.text.players import Players
+
+PASSES = {"quick": 9.0, "normal": 70.0, "thorough": 200.0}  # forward passes of the whole text
+MOST_PARTS_EACH = 13  # parts a player, of about half a pass: more hardly help a short text
+LEAST_PARTS = 24  # random parts on top of the words alone and left out, whatever the effort
+LEAST_BUDGET = 10
+VERIFIED = 10  # sequences kept back to verify what would turn the decision, of a budget at most
+PATIENCE = 10  # times the passes, for a tolerance without a budget
+LEAVING_OUT = 1 / 3  # of the passes that leaving every player out in turn may cost
+TRIPLES = 2  # times that every distinct player is asked with two others
+POOL, TARGETS = 256, 128  # candidates of a round, and parts that they are to teach about
+NEAR = 0.3  # share of the players that a part near the text keeps, at least
+
+
+@dataclass
+class Asked:
+    """Parts of the text and the model's answers to them."""
+
+    decision: Decision
+    classes: Classes | None = None  # explained together; None: the target alone
+    parts: BoolArray = field(default_factory=lambda: np.empty((0, 0), dtype=bool))
+    answers: FloatArray = field(default_factory=lambda: np.empty((0, 0)))  # [parts, outputs]
+
+    @classmethod
+    def on(cls, decision: Decision, every_class: bool) -> Asked:
+        if not every_class:
+            return cls(decision)
+        whole = decision.logits(decision.players.whole)[0]
+        return cls(decision, Classes.of(decision.query.classifier, whole, decision.target))
+
+    def ask(self, parts: BoolArray) -> int:
+        """Add the answers to parts that were not asked before; how many those are."""
+        fresh = distinct(parts, [self.parts])
+        if not len(fresh):
+            return 0
+        answers = self.answered(fresh)
+        self.parts = np.vstack([self.parts, fresh]) if len(self.parts) else fresh
+        self.answers = np.vstack([self.answers, answers]) if len(self.answers) else answers
+        return len(fresh)
+
+    def answered(self, parts: BoolArray) -> FloatArray:
+        """The model's scores of parts [parts, outputs], the target's first.
+
+        An empty text without special tokens is no sequence: it counts as undecided, 0.
+        """
+        outputs = 1 if self.classes is None else len(self.classes.others) + 1
+        scores = np.zeros((len(parts), outputs))
+        some = parts.any(axis=1) | (self.players.frame.size > 0)
+        if some.any():
+            logits = self.decision.logits(Ragged.masked(parts[some]))
+            if self.classes is None:
+                scores[some, 0] = self.decision.target_scores(logits)
+            else:
+                scores[some] = self.classes.scores(logits)
+        return scores
+
+    def tokens(self, parts: BoolArray) -> FloatArray:
+        """How many tokens the model reads for each part [parts]."""
+        return np.asarray(parts @ self.players.ids.lengths + self.players.frame.size, dtype=float)
+
+    @property
+    def players(self) -> Players:
+        return self.decision.players
+
+    @property
+    def query(self) -> Query:
+        return self.decision.query
+
+    @property
+    def target(self) -> Target:
+        """The target, on the scale of the answers."""
+        return self.decision.target if self.classes is None else self.classes.target
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Names of the outputs beside the target's."""
+        return () if self.classes is None else self.classes.others
+
+    @property
+    def ends(self) -> BoolArray:
+        """Which parts are the whole text or the empty one [parts]."""
+        return np.asarray(self.parts.all(axis=1) | ~self.parts.any(axis=1))
+
+    @property
+    def near(self) -> BoolArray:
+        """Which parts keep so much of the text that they tell how faithful an explanation is."""
+        return np.asarray((self.parts.mean(axis=1) >= NEAR) & ~self.ends)
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether every part of the text was asked."""
+        return len(self.players) < 31 and len(self.parts) == 2 ** len(self.players)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What may be asked: so many tokens, or so many sequences where there is a budget."""
+
+    asked: Asked
+    limit: float
+    by_sequences: bool
+
+    @classmethod
+    def of(cls, asked: Asked, effort: str) -> Plan:
+        query = asked.query
+        if query.left is not None:
+            if query.left < LEAST_BUDGET:
+                raise SettingError(
+                    f"A budget of {query.budget} sequences is too small to fit anything.",
+                    f"Give at least {query.forwards + LEAST_BUDGET}; some hundreds are usual.",
+                )
+            return cls(asked, query.left - min(VERIFIED, query.left // 10), True)
+        count = len(asked.players)
+        whole = float(asked.tokens(whole_and_empty(count))[0])
+        passes = PASSES[effort]
+        if effort == "normal":  # a few words have only so many parts
+            passes = min(passes, MOST_PARTS_EACH * count / 2)
+        words = float(asked.tokens(_words(asked)).sum())
+        least = words + LEAST_PARTS * whole / 2
+        patience = 1 if query.tolerance is None else PATIENCE
+        return cls(asked, patience * max(passes * whole, least), False)
+
+    @cached_property
+    def leaves_out(self) -> bool:
+        """Whether every player is left out in turn: in short texts only."""
+        parts = left_out(len(self.asked.players))
+        return float(self.costs(parts).sum()) <= LEAVING_OUT * self.limit
+
+    @property
+    def left(self) -> float:
+        """Tokens, or sequences of the budget, that may still be asked."""
+        if self.asked.exhausted:
+            return 0.0
+        return max(0.0, self.limit - float(self.costs(self.asked.parts).sum()))
+
+    def costs(self, parts: BoolArray) -> FloatArray:
+        """What parts cost [parts], in the unit of the limit."""
+        return np.ones(len(parts)) if self.by_sequences else self.asked.tokens(parts)
+
+    def cut(self, parts: BoolArray, share: float) -> BoolArray:
+        """The first of the parts, as many as a share of what is left allows."""
+        spent = np.cumsum(self.costs(parts))
+        return parts[: max(1, int(np.searchsorted(spent, share * self.left, side="right")))]
+
+    def first(self, rng: np.random.Generator, share: float) -> BoolArray:
+        """The parts to begin with: both ends, words alone, left out, in threes, then any."""
+        players = self.asked.players
+        count = len(players)
+        words = [whole_and_empty(count), alone(players.first, count)]
+        if self.leaves_out:
+            words.append(left_out(count))
+        if len(players.first) > 3:
+            words.append(triples(rng, players.first, count, TRIPLES))
+        parts = np.vstack([*words, paired_parts(rng, count, 2 * POOL)])
+        return self.cut(distinct(parts, []), share)
+
+    def next(self, rng: np.random.Generator, process: Process | None, share: float) -> BoolArray:
+        """More parts; with a process, those from which it learns most for their cost."""
+        count = len(self.asked.players)
+        pool = np.vstack([paired_parts(rng, count, POOL), parts_between(rng, count, POOL, NEAR, 1)])
+        pool = distinct(pool, [self.asked.parts])
+        if process is None or not len(pool):
+            return self.cut(pool, share)
+        pool = pool[rng.permutation(len(pool))[:POOL]]
+        targets = np.vstack(
+            [
+                paired_parts(rng, count, TARGETS // 2),
+                parts_between(rng, count, TARGETS // 2, NEAR, 1),
+            ]
+        )
+        covariance = process.covariance(np.vstack([pool, targets]), pool)
+        chosen = most_informative(
+            covariance, process.kernel.noise, self.costs(pool), share * self.left
+        )
+        return self.cut(pool[chosen], share)
+
+
+def _words(asked: Asked) -> BoolArray:
+    players = asked.players
+    return np.vstack([whole_and_empty(len(players)), alone(players.first, len(players))])

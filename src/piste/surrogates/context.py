@@ -1,0 +1,266 @@
+"""What words do together: a Gaussian process over parts of a text, with one relevance a player.
+
+A part S keeps some players and removes the others. The model's answer to it is
+
+    f(S) = mean(S) + g(S),    g ~ GP(0, amplitude * k)
+    k(S, S') = constant + h(S) h(S') exp(-sum_i a_i [S and S' differ in i]) + noise [S = S']
+
+mean is SLALOM's prediction, or 0. a_i is the *relevance* of player i: how much the answer can
+change when it does. The exponential is a product over players, so it holds interactions of every
+order, weaker the higher. h(S) = exp(slope * kept share) lets short parts differ more than long ones, as
+averaging makes them.
+
+`fit_context` finds the relevances by maximum posterior: the amplitude of each output is profiled
+out, log a_i has a normal prior. Everything else is linear algebra: predictions, leave-one-out
+residuals, and in `effects.py` Shapley values and interactions with their covariance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.optimize import minimize
+
+from piste.arrays import BoolArray, FloatArray
+from piste.surrogates import algebra
+
+CONSTANT = 1.0  # variance of the level, in units of the amplitude
+EXACT = 1e-4  # of the noise: what is left of it where an answer must be met
+JITTER = 1e-8
+TYPICAL = 1.5  # sum of the relevances before anything was asked
+WIDTH = 1.0  # standard deviation of log relevances around their prior
+NOISE, NOISE_WIDTH = np.log(0.02), 2.0  # prior of the log noise
+SLOPE_WIDTH = 1.0
+LEVEL_WIDTH = 1.0
+LOG_BOUNDS = (-30.0, 10.0)  # of relevances and noise
+ITERATIONS = 60
+LEAST = 1e-12
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """The covariance of answers to parts of one text, in units of the amplitude."""
+
+    relevances: FloatArray  # [players]
+    noise: float = 0.02  # variance of what no kernel explains
+    slope: float = 0.0  # of the log deviation, from no player kept to all
+
+    def between(self, first: BoolArray, second: BoolArray) -> FloatArray:
+        """Covariance of answers to two sets of parts [first, second], without noise."""
+        spread = np.outer(self.deviation(first), self.deviation(second))
+        return CONSTANT + spread * self.likeness(first, second)
+
+    def likeness(self, first: BoolArray, second: BoolArray) -> FloatArray:
+        """The exponential: 1 for equal parts, less the more relevant players differ."""
+        a, b = first.astype(np.float64), second.astype(np.float64)
+        weighted = a * self.relevances
+        # sum a_i [x != y] = sum a_i x + sum a_i y - 2 sum a_i x y
+        differing = weighted.sum(1)[:, None] + (b @ self.relevances)[None] - 2 * weighted @ b.T
+        return np.exp(-np.maximum(differing, 0.0))
+
+    def deviation(self, parts: BoolArray) -> FloatArray:
+        """h [parts]."""
+        return np.asarray(np.exp(self.slope * (parts.mean(axis=1) - 0.5)))
+
+
+@dataclass(frozen=True, eq=False)
+class Process:
+    """The process given answers: what it says of any part, and how sure it is.
+
+    Several outputs share the kernel and its factorisation; each has an amplitude of its own.
+    """
+
+    kernel: Kernel
+    parts: BoolArray  # [asked, players]
+    residuals: FloatArray  # [asked, outputs]: answers less the mean
+    exact: BoolArray  # [asked]: answers that must be met
+    amplitude: FloatArray  # [outputs]
+    inflation: float = 1.0  # of variances: the relevances are not known for certain
+    iterations: int = 0
+
+    @cached_property
+    def factor(self) -> FloatArray:
+        """The lower Cholesky factor of the covariance of what was asked."""
+        covariance = self.kernel.between(self.parts, self.parts)
+        covariance[np.diag_indices_from(covariance)] += self._noises
+        return algebra.root(covariance)
+
+    @property
+    def _noises(self) -> FloatArray:
+        return self.kernel.noise * np.where(self.exact, EXACT, 1.0) + JITTER
+
+    @cached_property
+    def weights(self) -> FloatArray:
+        """alpha [asked, outputs]: a prediction is k(S, asked) @ alpha."""
+        return algebra.solve(self.factor, self.residuals)
+
+    @cached_property
+    def precision(self) -> FloatArray:
+        """The diagonal of the inverse covariance [asked]."""
+        inverse = algebra.solve_lower(self.factor, np.eye(len(self.factor)))
+        return np.asarray(np.sum(inverse**2, axis=0))
+
+    def predict(self, parts: BoolArray) -> FloatArray:
+        """The process's mean at parts [parts, outputs], to be added to the mean function."""
+        return self.kernel.between(parts, self.parts) @ self.weights
+
+    def covariance(self, first: BoolArray, second: BoolArray) -> FloatArray:
+        """Posterior covariance of g [first, second], in units of the amplitude."""
+        left = self.explained(self.kernel.between(first, self.parts))
+        right = self.explained(self.kernel.between(second, self.parts))
+        return self.kernel.between(first, second) - left.T @ right
+
+    def explained(self, cross: FloatArray) -> FloatArray:
+        """The factor of what the answers take away from the covariance of linear functionals of g,
+        given their covariances with the answers [functionals, asked].
+        """
+        return algebra.solve_lower(self.factor, np.ascontiguousarray(cross.T))
+
+    def errors(self, parts: BoolArray) -> FloatArray:
+        """Standard errors of predicted answers [parts, outputs]."""
+        left = self.explained(self.kernel.between(parts, self.parts))
+        own = CONSTANT + self.kernel.deviation(parts) ** 2
+        return self.scaled(np.maximum(own - np.sum(left**2, axis=0), 0.0) + self.kernel.noise)
+
+    def scaled(self, variance: FloatArray) -> FloatArray:
+        """Standard errors [.., outputs] of variances [..] in units of the amplitude."""
+        spread = np.sqrt(np.maximum(variance, 0.0) * self.inflation)
+        return np.asarray(spread[..., None] * np.sqrt(self.amplitude))
+
+    def left_out(self) -> tuple[FloatArray, FloatArray]:
+        """Residuals of every answer predicted from all others, and their variance.
+
+        [asked, outputs] on the answers' scale, [asked] in units of the amplitude.
+        """
+        return self.weights / self.precision[:, None], 1 / self.precision
+
+    def conditioned(self, residuals: FloatArray) -> Process:
+        """The same kernel with other residuals."""
+        return replace(self, residuals=residuals)
+
+    def without(self, held: BoolArray) -> Process:
+        """The process that has not seen the answers `held` [asked]."""
+        rest = ~held
+        return replace(
+            self, parts=self.parts[rest], residuals=self.residuals[rest], exact=self.exact[rest]
+        )
+
+
+def keys(parts: BoolArray) -> list[bytes]:
+    """Parts as keys of a dictionary."""
+    return [row.tobytes() for row in np.ascontiguousarray(parts)]
+
+
+def fit_context(
+    parts: BoolArray,
+    residuals: FloatArray,
+    prior: FloatArray | None = None,
+    *,
+    exact: BoolArray | None = None,
+    start: Kernel | None = None,
+    iterations: int = ITERATIONS,
+) -> Process:
+    """The process for residuals [parts, outputs] of answers to parts [parts, players].
+
+    prior [players]: what the log relevances are believed to be, up to a level that is fitted.
+    exact [parts]: answers that the process must meet. start: the kernel of an earlier fit.
+    """
+    prior = np.zeros(parts.shape[1]) if prior is None else prior
+    exact = np.zeros(len(parts), dtype=bool) if exact is None else exact
+    problem = _Problem(parts, _standardised(residuals), prior, exact)
+    with algebra.threads(1):
+        guess = problem.first(start)
+        solution = minimize(
+            problem.loss, guess, jac=True, method="L-BFGS-B", options={"maxiter": iterations}
+        )
+        kernel = problem.kernel(np.asarray(solution.x))
+        process = Process(kernel, parts, residuals, exact, np.ones(residuals.shape[1]))
+        explained = np.mean(residuals * process.weights, axis=0)
+    amplitude = np.maximum(explained, LEAST)
+    return replace(process, amplitude=amplitude, iterations=int(solution.nit))
+
+
+def _standardised(residuals: FloatArray) -> FloatArray:
+    """Outputs that vary, in units of their deviation: amplitudes then weigh equally."""
+    size = np.sqrt(np.mean(residuals**2, axis=0))
+    varying = residuals[:, size > 1e-9 * max(1.0, float(size.max(initial=0.0)))]
+    if not varying.shape[1]:
+        return np.zeros((len(residuals), 1))
+    return np.asarray(varying / np.sqrt(np.mean(varying**2, axis=0)))
+
+
+class _Problem:
+    """The negative log posterior of a kernel's parameters, and its gradient.
+
+    The parameters: the level of the log relevances, their deviations, the log noise, the slope.
+    """
+
+    def __init__(
+        self, parts: BoolArray, residuals: FloatArray, prior: FloatArray, exact: BoolArray
+    ) -> None:
+        self.parts, self.residuals, self.prior = parts, residuals, prior
+        self.kept = parts.astype(np.float64)  # [asked, players]
+        self.kept_share = self.kept.mean(axis=1) - 0.5
+        self.noise_weights = np.where(exact, EXACT, 1.0)
+        players = parts.shape[1]
+        level, own = (np.log(TYPICAL / players), LEVEL_WIDTH), (0.0, WIDTH)
+        beliefs = [level, *([own] * players), (NOISE, NOISE_WIDTH), (0.0, SLOPE_WIDTH)]
+        self.means, self.widths = np.array(beliefs).T
+
+    def first(self, start: Kernel | None) -> FloatArray:
+        """The parameters to begin with: those of an earlier kernel, or what is believed."""
+        if start is None:
+            return self.means.copy()
+        logs = np.log(np.maximum(start.relevances, LEAST)) - self.prior
+        level = logs.mean()
+        return np.concatenate([[level], logs - level, [np.log(start.noise), start.slope]])
+
+    def kernel(self, parameters: FloatArray) -> Kernel:
+        logs = parameters[0] + self.prior + parameters[1:-2]
+        noise = float(np.exp(np.clip(parameters[-2], *LOG_BOUNDS)))
+        return Kernel(np.exp(np.clip(logs, *LOG_BOUNDS)), noise, float(parameters[-1]))
+
+    def loss(self, parameters: FloatArray) -> tuple[float, FloatArray]:
+        """Minus the log posterior, up to a constant, and its gradient."""
+        kernel, (count, outputs) = self.kernel(parameters), self.residuals.shape
+        spread = np.exp(kernel.slope * self.kept_share)
+        core = np.outer(spread, spread) * kernel.likeness(self.parts, self.parts)
+        noises = kernel.noise * self.noise_weights
+        covariance = CONSTANT + core
+        covariance[np.diag_indices(count)] += noises + JITTER
+        factor = algebra.root(covariance)
+        inverse = algebra.solve(factor, np.eye(count))
+        solved = inverse @ self.residuals
+        amplitude = np.maximum(np.mean(self.residuals * solved, axis=0), LEAST)
+        determinant = 2 * float(np.log(np.diag(factor)).sum())
+        loss = 0.5 * (count * float(np.mean(np.log(amplitude))) + determinant)
+        # d loss / d covariance, and from it that of every parameter
+        sensitivity = 0.5 * (inverse - (solved / amplitude) @ solved.T / outputs)
+        by_core = sensitivity * core
+        off = (parameters - self.means) / self.widths
+        gradient = off / self.widths
+        by_relevance = kernel.relevances * self._by_distance(by_core)
+        gradient[0] += by_relevance.sum()
+        gradient[1:-2] += by_relevance
+        gradient[-2] += float(np.diag(sensitivity) @ noises)
+        gradient[-1] += 2 * float(self.kept_share @ by_core.sum(axis=1))
+        return loss + 0.5 * float(off @ off), gradient
+
+    def _by_distance(self, by_core: FloatArray) -> FloatArray:
+        """Minus the sum of `by_core` over parts that differ in a player, for all players."""
+        both = np.einsum("ai,ai->i", self.kept, by_core @ self.kept)
+        return np.asarray(2 * (both - self.kept.T @ by_core.sum(axis=1)))
+
+
+def distinct(parts: BoolArray, known: Sequence[BoolArray] = ()) -> BoolArray:
+    """The parts, each once, that are none of the known ones."""
+    seen = {key for some in known for key in keys(some)}
+    fresh = []
+    for index, key in enumerate(keys(parts)):
+        if key not in seen:
+            seen.add(key)
+            fresh.append(index)
+    return parts[fresh]

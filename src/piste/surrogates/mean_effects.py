@@ -1,0 +1,74 @@
+"""Shapley values and interactions of SLALOM's prediction on parts of a text.
+
+SLALOM is a ratio of sums, so what players do in company follows from a few running sums; the
+average over company is exact for short texts, and sampled (in antithetic pairs) for longer ones.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from piste.arrays import BoolArray, FloatArray, IntArray
+from piste.result.formula import Formula
+from piste.surrogates.shapley import EXACT_SHAPLEY, all_coalitions, exact_shapley
+
+STEPS = 200_000  # length of all sampled orders together
+COMPANIES = 64  # sampled parts, for interactions
+
+
+def mean_shapley(formula: Formula, groups: IntArray, rng: np.random.Generator) -> FloatArray:
+    """Shapley values [players] of the parts' game that the formula plays."""
+    players = len(formula.values)
+    if players <= EXACT_SHAPLEY:
+        member = all_coalitions(players)
+        return exact_shapley(member, formula.scores(member))
+    pairs = max(2, STEPS // (2 * players))
+    order = rng.permuted(np.tile(np.arange(players), (pairs, 1)), axis=1)
+    total = np.zeros(players)
+    for path in (order, order[:, ::-1]):
+        gains = _gains(formula, path)
+        total += np.bincount(path.reshape(-1), gains.reshape(-1), minlength=players)
+    # Equal players are interchangeable: their mean is the better estimate of each.
+    mean = np.bincount(groups, total) / np.bincount(groups)
+    return np.asarray(mean[groups] / (2 * pairs))
+
+
+def _gains(formula: Formula, path: IntArray) -> FloatArray:
+    """What each player adds when the players enter in the order of each row [rows, players]."""
+    weights, frame_weight, frame_value = formula.weights()
+    weight = frame_weight + np.cumsum(weights[path], axis=1)
+    worth = frame_weight * frame_value + np.cumsum((weights * formula.values)[path], axis=1)
+    sizes = np.arange(1, path.shape[1] + 1)
+    empty = formula.scores(np.zeros((1, path.shape[1]), dtype=bool))[0]
+    return np.diff(formula.ratio(sizes, weight, worth), prepend=empty, axis=1)
+
+
+def mean_interactions(formula: Formula, chosen: IntArray, rng: np.random.Generator) -> FloatArray:
+    """Shapley interaction indices of the chosen players [chosen, chosen], by sampled company."""
+    total = np.zeros((len(chosen), len(chosen)))
+    shares = (np.arange(COMPANIES) + 0.5) / COMPANIES  # every share of kept players alike
+    for kept in rng.random((COMPANIES, len(formula.values))) < shares[:, None]:
+        total += _second_differences(formula, kept, chosen)
+    np.fill_diagonal(total, 0.0)
+    return total / COMPANIES
+
+
+def _second_differences(formula: Formula, kept: BoolArray, chosen: IntArray) -> FloatArray:
+    """f(S + i + j) - f(S + i) - f(S + j) + f(S) for all pairs; S is `kept` without the two."""
+    weights, frame_weight, frame_value = formula.weights()
+    worths = weights * formula.values
+    inside, w, v = kept[chosen].astype(np.int64), weights[chosen], worths[chosen]
+    size = int(kept.sum()) - _outer_sum(inside)
+    weight = frame_weight + weights @ kept - _outer_sum(inside * w)
+    worth = frame_weight * frame_value + worths @ kept - _outer_sum(inside * v)
+    together = formula.ratio(size + 2, weight + _outer_sum(w), worth + _outer_sum(v))
+    first = formula.ratio(size + 1, weight + w[:, None], worth + v[:, None])
+    second = formula.ratio(size + 1, weight + w[None], worth + v[None])
+    return together - first - second + formula.ratio(size, weight, worth)
+
+
+def _outer_sum(numbers: NDArray[Any]) -> NDArray[Any]:
+    return np.asarray(numbers[:, None] + numbers[None])
