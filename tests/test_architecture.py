@@ -8,7 +8,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "piste"
 # Left to right. Rooms of one set do not import each other.
 ORDER = [
     {"errors", "lazy"},
-    {"arrays", "extras", "files", "options"},
+    {"arrays", "extras", "files", "options", "threads"},
     {"data", "result"},
     {"lexicon", "text"},
     {"design", "models", "surrogates"},

@@ -18,7 +18,8 @@ from piste.methods.class_columns import MOST
 from piste.methods.every_class import explain_every_class
 from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier
-from piste.models.query import Meter, Progress, Query, Watch
+from piste.models.query import Meter, Progress, Query, Watch, turn
+from piste.models.sharing import Gathering
 from piste.models.target import margins, resolve_target
 from piste.options import ALL, Options
 from piste.result.explanation import Cost, Explanation
@@ -58,10 +59,12 @@ def explain(
     """
     rounds: Watch | None = more.pop("rounds", None)
     answers: dict[bytes, FloatArray] | None = more.pop("answers", None)
+    gathering: Gathering | None = more.pop("gathering", None)
     options = Options.of(target=target, unit=unit, seed=seed, budget=budget, **more)
     classifier = as_classifier(classifier)
     chosen = choose_method(method, options)
-    encoding = classifier.encode(*texts(text, pair))
+    with turn(gathering):
+        encoding = classifier.encode(*texts(text, pair))
     query = Query(
         classifier,
         encoding.frame,
@@ -71,6 +74,7 @@ def explain(
         Meter(progress),
         answers={} if answers is None else answers,
         rounds=rounds,
+        gathering=gathering,
     )
     plan = _Plan.of(chosen, options, classifier)
     windows = cut(encoding, options.long)

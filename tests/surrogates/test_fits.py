@@ -289,9 +289,10 @@ def test_overlapping_fits_bring_the_users_threads_back():
     blas = ThreadpoolController().select(user_api="blas")
     with blas.limit(limits=2):
         before = [library["num_threads"] for library in blas.info()]
-        first, second = algebra.threads(1), algebra.threads(1)
-        first.__enter__()
-        second.__enter__()
-        first.__exit__(None, None, None)
-        second.__exit__(None, None, None)
+        algebra.one_thread.__enter__()
+        algebra.one_thread.__enter__()
+        assert {library["num_threads"] for library in blas.info()} == {1}
+        algebra.one_thread.__exit__(None, None, None)
+        assert {library["num_threads"] for library in blas.info()} == {1}
+        algebra.one_thread.__exit__(None, None, None)
         assert [library["num_threads"] for library in blas.info()] == before

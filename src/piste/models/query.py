@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -22,6 +22,7 @@ from piste.models.protocol import (
     WithNotes,
     WithTokens,
 )
+from piste.models.sharing import Gathering
 from piste.options import BATCH_TOKENS
 from piste.text.encoding import TYPE, Frame
 
@@ -69,6 +70,7 @@ class Query:
     whole: FloatArray | None = None  # the answer [outputs] to it
     verified: bool = False  # whether the classifier has been compared with its original
     remarks: tuple[str, ...] = ()  # what that has shown
+    gathering: Gathering | None = None  # asks the classifier for several queries at once
 
     @property
     def left(self) -> int | None:
@@ -108,7 +110,8 @@ class Query:
         """What the classifier has to say of its answers to this query."""
         if not isinstance(self.classifier, WithNotes):
             return self.remarks
-        return self.remarks + self.classifier.notes(self.left != 0, self.whole)
+        with turn(self.gathering):
+            return self.remarks + self.classifier.notes(self.left != 0, self.whole)
 
     def sequence(self, row: Ragged) -> IntArray:
         """One row of token ids as the model reads it, frame included [1, tokens]."""
@@ -120,7 +123,7 @@ class Query:
 
     def embed(self, ids: IntArray) -> FloatArray:
         """The embeddings [rows, tokens, width] of framed sequences [rows, tokens]."""
-        with self._clock():
+        with self._clock(), turn(self.gathering):
             return _differentiable(self.classifier).embed(ids)
 
     def gradients(
@@ -134,9 +137,9 @@ class Query:
         long, is not counted apart.
         """
         answers = self._in_batches(self._differentiated(index, ids), embeddings)
-        margins, found = (np.concatenate(parts) for parts in zip(*answers, strict=True))
-        _check_finite("gradients", margins, found)
-        return margins, found
+        margins, gradients = (np.concatenate(parts) for parts in zip(*answers, strict=True))
+        _check_finite("gradients", margins, gradients)
+        return margins, gradients
 
     def _differentiated(
         self, index: int, ids: IntArray | None
@@ -171,7 +174,8 @@ class Query:
         with self._clock():
             while start < len(given):
                 batch = given[start : start + self.gradient_rows(given.shape[1])]
-                answer = self._fitting(partial(call, batch), batch.shape, GRADIENT_SHARE)
+                with turn(self.gathering):
+                    answer = self._fitting(partial(call, batch), batch.shape, GRADIENT_SHARE)
                 if answer is not None:
                     answers.append(answer)
                     self._count(*batch.shape[:2])
@@ -227,12 +231,14 @@ class Query:
     def _compare(self, ids: IntArray | None) -> None:
         self.verified = True
         if isinstance(self.classifier, Verifiable):
-            note = self.classifier.verify(ids)
+            with turn(self.gathering):
+                note = self.classifier.verify(ids)
             self.remarks += (note,) if note else ()
 
     def _try(self, ids: IntArray) -> FloatArray | None:
         """One batch; None where it does not fit into memory, and then the next one is smaller."""
-        logits = self._fitting(partial(self.classifier.logits, ids), ids.shape)
+        asked = self.classifier if self.gathering is None else self.gathering
+        logits = self._fitting(partial(asked.logits, ids), ids.shape)
         if logits is not None:
             self._check(ids, logits)
             self._count(*ids.shape)
@@ -278,6 +284,11 @@ class Query:
                 f" ({len(bad)} of {len(ids)} in this batch are not finite).",
                 "Check the model on that input; a float16 model may need float32.",
             )
+
+
+def turn(gathering: Gathering | None) -> AbstractContextManager[object]:
+    """One thread at a time among those that gather their questions."""
+    return nullcontext() if gathering is None else gathering.turn
 
 
 def _differentiable(classifier: Classifier) -> WithGradients:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,9 +13,9 @@ import transformers
 from piste.arrays import IntArray
 from piste.errors import choices
 from piste.models import checks
-from piste.models.locks import lock_for
 from piste.models.protocol import REPLACEMENTS
 from piste.text.encoding import BETWEEN, TYPE, Encoding, Frame, Span
+from piste.threads import Switch, lock_for
 
 ANY_TYPE = 2**16  # token types of a model that does not say how many it knows
 
@@ -34,7 +32,7 @@ class Reader:
 
     def encode(self, text: str, pair: str | None = None) -> Encoding:
         """The whole text, or both texts of a pair, however long."""
-        with quiet(), lock_for(self.tokenizer):  # used twice at once, a fast tokenizer refuses
+        with quiet, lock_for(self.tokenizer):  # used twice at once, a fast tokenizer refuses
             encoded = self.tokenizer(text, pair, return_offsets_mapping=True)
         owners: list[int | None] = encoded.sequence_ids(0)
         body = [index for index, owner in enumerate(owners) if owner is not None]
@@ -57,7 +55,7 @@ class Reader:
         """The id of the "unk", "mask" or "pad" token; None where the model has no such token."""
         if name not in REPLACEMENTS:
             raise choices("token", name, REPLACEMENTS)
-        with quiet():
+        with quiet:
             found = getattr(self.tokenizer, f"{name}_token_id")
         # A token that was added to the tokenizer alone means nothing to the model.
         unknown = found is not None and self.vocabulary is not None and found >= self.vocabulary
@@ -113,52 +111,21 @@ def _frame(ids: Sequence[int], types: Sequence[int], owners: Sequence[int | None
     )
 
 
-class _Quiet:
-    """The libraries' notices, turned off while any thread wants that.
+def _without_notices() -> Callable[[], None]:
+    """Turn the libraries' progress bars and notices off; returns what turns them on again."""
+    settings, hub = transformers.utils.logging, logging.getLogger("huggingface_hub")
+    verbosity, bars, level = settings.get_verbosity(), settings.is_progress_bar_enabled(), hub.level
+    settings.set_verbosity(settings.CRITICAL)
+    settings.disable_progress_bar()
+    hub.setLevel(logging.CRITICAL)
 
-    The first to come keeps the settings, the last to go brings them back: with a copy each, the
-    one who goes last would bring back the silence of another.
-    """
-
-    def __init__(self) -> None:
-        self.lock, self.inside = threading.Lock(), 0
-        self.before: tuple[int, bool, int] = (0, False, 0)
-
-    def enter(self) -> None:
-        with self.lock:
-            self.inside += 1
-            if self.inside == 1:
-                self._turn_off()
-
-    def leave(self) -> None:
-        with self.lock:
-            self.inside -= 1
-            if not self.inside:
-                self._restore()
-
-    def _turn_off(self) -> None:
-        settings, hub = transformers.utils.logging, logging.getLogger("huggingface_hub")
-        self.before = (settings.get_verbosity(), settings.is_progress_bar_enabled(), hub.level)
-        settings.set_verbosity(settings.CRITICAL)
-        settings.disable_progress_bar()
-        hub.setLevel(logging.CRITICAL)
-
-    def _restore(self) -> None:
-        verbosity, bars, level = self.before
-        transformers.utils.logging.set_verbosity(verbosity)
-        logging.getLogger("huggingface_hub").setLevel(level)
+    def restore() -> None:
+        settings.set_verbosity(verbosity)
+        hub.setLevel(level)
         if bars:
-            transformers.utils.logging.enable_progress_bar()
+            settings.enable_progress_bar()
+
+    return restore
 
 
-_quiet = _Quiet()
-
-
-@contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """Without the libraries' progress bars and notices; their settings come back as they were."""
-    _quiet.enter()
-    try:
-        yield
-    finally:
-        _quiet.leave()
+quiet = Switch(_without_notices)

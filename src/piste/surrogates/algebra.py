@@ -4,18 +4,15 @@ A fit makes hundreds of them on matrices of about a hundred rows, where the chec
 own functions take longer than the algebra.
 """
 
-import contextlib
 import functools
-import threading
-from collections.abc import Iterator
-from contextlib import AbstractContextManager
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 from scipy.linalg import lapack
 from threadpoolctl import ThreadpoolController
 
 from piste.arrays import FloatArray
+from piste.threads import Switch
 
 LIFTS = (0.0, 1e-14, 1e-11, 1e-8, 1e-5)  # of the mean diagonal
 
@@ -31,43 +28,20 @@ def root(matrix: FloatArray) -> FloatArray:
     raise np.linalg.LinAlgError("a matrix of the fit is not positive definite")
 
 
-class _Limiter:
-    """The number of BLAS threads, limited while any fit wants that.
-
-    The setting is the whole process's: the first to come limits it, the last to go brings it back.
-    """
-
-    def __init__(self) -> None:
-        self.lock, self.inside = threading.Lock(), 0
-        self.limits: Any = None
-
-    @contextlib.contextmanager
-    def limited(self, count: int) -> Iterator[None]:
-        with self.lock:
-            self.inside += 1
-            if self.inside == 1:
-                self.limits = _controller().limit(limits=count, user_api="blas")
-        try:
-            yield
-        finally:
-            with self.lock:
-                self.inside -= 1
-                if not self.inside:
-                    self.limits.restore_original_limits()
-
-
-_limiter = _Limiter()
-
-
-def threads(count: int | None) -> AbstractContextManager[object]:
-    """Within it the linear algebra has so many threads; None: as many as it likes."""
-    return contextlib.nullcontext() if count is None else _limiter.limited(count)
-
-
 @functools.cache
 def _controller() -> ThreadpoolController:
     """Finding the libraries' thread pools takes milliseconds, and there are many fits."""
     return ThreadpoolController()
+
+
+def _limited() -> Callable[[], None]:
+    restore: Callable[[], None] = (
+        _controller().limit(limits=1, user_api="blas").restore_original_limits
+    )
+    return restore
+
+
+one_thread = Switch(_limited)  # within it the linear algebra of the whole process has one thread
 
 
 def solve(factor: FloatArray, right: FloatArray) -> FloatArray:

@@ -19,7 +19,6 @@ from piste.explain import explain
 from piste.methods import METHODS, find_method, summary
 from piste.metrics.deletion import deletion_curve
 from piste.models.protocol import Classifier
-from piste.models.shared import shared
 from piste.models.target import LOG_ODDS
 from piste.options import UNITS
 from piste.result.explanation import Cost, Explanation, Target
@@ -101,7 +100,7 @@ class Desk:
     def __init__(self, models: Mapping[str, Classifier], max_chars: int) -> None:
         if not models:
             raise SettingError("There is no model to serve.", "Give one: --model demo.")
-        self.models: dict[str, Classifier] = {name: shared(m) for name, m in models.items()}
+        self.models: dict[str, Classifier] = dict(models)
         self.max_chars = max_chars
         self.decisions: Recent[OpenDecision] = Recent()
         self.explanations: Recent[Explanation] = Recent()

@@ -307,7 +307,7 @@ def _difference(classifier: HuggingFaceClassifier, network: Network) -> float:
 def _calm() -> Iterator[None]:
     """Tracing warns about every branch it takes; nobody can act on that."""
     tracer = logging.getLogger("torch.jit")
-    with quiet(), warnings.catch_warnings():
+    with quiet, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         before, tracer.disabled = tracer.disabled, True
         try:

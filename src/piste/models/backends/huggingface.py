@@ -224,7 +224,7 @@ def differentiable(model: Any) -> Iterator[None]:
     """Gradients of inputs, not of weights, wherever we are called from; flags come back."""
     trained = [weight for weight in model.parameters() if weight.requires_grad]
     with (
-        quiet(),
+        quiet,
         evaluating(model),
         unpadded(model),
         torch.inference_mode(False),

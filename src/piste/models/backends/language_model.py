@@ -32,10 +32,10 @@ from piste.models.backends.pretrained import (
     read,
 )
 from piste.models.backends.prompt import Prompt, check_answers, read_prompt
-from piste.models.locks import lock_for
 from piste.models.protocol import Outputs
 from piste.models.tokens import plain, quiet
 from piste.text.encoding import Encoding
+from piste.threads import lock_for
 
 LITTLE = 0.1  # of the probability on all labels together: the model would say something else
 
@@ -59,7 +59,7 @@ class LanguageModelClassifier:
         return f"torch {torch.__version__} on {self.model.device}"
 
     def encode(self, text: str, pair: str | None = None) -> Encoding:
-        with quiet(), lock_for(self.prompt.tokenizer):
+        with quiet, lock_for(self.prompt.tokenizer):
             return self.prompt.encode(text, pair)
 
     def logits(self, ids: IntArray) -> FloatArray:
@@ -137,7 +137,7 @@ def from_llm(
     checks.check_tokenizer(tokenizer)
     if device is not None:
         loaded.to(device)
-    with quiet():
+    with quiet:
         asked = read_prompt(tokenizer, prompt)
         answers = tuple(asked.answer(label) for label in names)
     check_answers(names, answers)

@@ -15,9 +15,9 @@ from transformers import AutoTokenizer
 from piste.arrays import FloatArray
 from piste.errors import ModelError, few
 from piste.models import checks, loading_errors
-from piste.models.locks import lock_for
 from piste.models.protocol import Outputs
 from piste.models.tokens import quiet
+from piste.threads import lock_for
 
 
 def labels_of(config: Any) -> tuple[str, ...]:
@@ -44,7 +44,7 @@ def outputs_of(config: Any) -> Outputs:
 def read(what: str, source: str, reader: Any) -> Any:
     """Call a `from_pretrained`, and say in one line what it could not find."""
     try:
-        with quiet():
+        with quiet:
             return reader(source)
     except Exception as error:  # a damaged file fails in a way of its own in every reader
         raise loading_errors.loading_error(what, source, error) from error

@@ -68,7 +68,7 @@ def fit_large(
     scale = scale if scale > 1e-12 else 1.0
     problem = _Problem(counts, (margins - mean) / scale, frame, weights)
     state, noise, used, converged = problem.first(start, mean, scale), FIRST_NOISE, 0, False
-    with algebra.threads(1):  # products of vectors: several threads wait for each other
+    with algebra.one_thread:  # products of vectors: several threads wait for each other
         for _ in range(ROUNDS):
             state, steps, converged = problem.descend(state, noise, iterations, tolerance)
             before, noise, used = noise, problem.noise(state, noise), used + steps
