@@ -24,7 +24,7 @@ from urllib.parse import urlsplit, urlunsplit
 import numpy as np
 
 from piste.arrays import FloatArray
-from piste.errors import OutputError, SettingError, percent, whole_number
+from piste.errors import OutputError, SettingError, choices, percent, whole_number
 from piste.files import cache_directory
 from piste.models.backends.answer_cache import AnswerCache, Answers, MemoryAnswers
 from piste.models.backends.function import FunctionClassifier
@@ -46,6 +46,7 @@ AGAIN = {408, 409, 425, 429, 500, 502, 503, 504}  # statuses that may pass
 LONGEST_PAUSE = 60.0  # seconds; a server that asks for more is not waited for
 MOST_SECONDS = 1e6  # more overflows in a socket
 QUOTED = 300  # characters of a refusal
+RARE = ("concurrency", "rate")  # settings of `Endpoint` that few change
 TEXT = "{text}"  # where the text stands in a prompt
 
 
@@ -120,9 +121,8 @@ def from_endpoint(
     key_from: str = "OPENAI_API_KEY",
     timeout: float = 60.0,
     retries: int = 5,
-    concurrency: int = 8,
-    rate: float | None = None,
     cache: str | os.PathLike[str] | None = None,
+    **more: Any,
 ) -> FunctionClassifier:
     """A classifier from an endpoint that speaks the OpenAI API with log-probabilities.
 
@@ -139,12 +139,15 @@ def from_endpoint(
     Retry-After asks for, up to 60 s.
     cache: a file that keeps the answers, so that nothing is paid twice; by default in the user's
     cache directory. It needs a model's name.
+    more: `concurrency`, how many questions are asked at once (8), and `rate`, the most that are
+    asked in a second (no limit).
     """
+    for name in more:
+        if name not in RARE:
+            raise choices("setting of an endpoint", name, RARE)
     if isinstance(labels, str):
         raise SettingError("labels is one string.", f"Pass a list, such as [{labels!r}, ...].")
-    endpoint = Endpoint(
-        url, tuple(labels), prompt, model, api, key_from, timeout, retries, concurrency, rate
-    )
+    endpoint = Endpoint(url, tuple(labels), prompt, model, api, key_from, timeout, retries, **more)
     ask = RemoteLabels(endpoint, _answers(model, cache))
     return FunctionClassifier(
         ask,
