@@ -25,7 +25,7 @@ from transformers import (
 import piste
 from piste.data import Example, read_examples
 from piste.files import cache_directory
-from piste.models.tokens import quiet
+from piste.models.backends.pretrained import quiet
 
 BATCH, LONGEST, RATE, SEED = 16, 64, 5e-5, 0
 

@@ -39,7 +39,6 @@ TORCH = {
     "models/backends/next_tokens.py",
     "models/backends/onnx.py",
     "models/backends/pretrained.py",
-    "models/tokens.py",
     "models/backends/compiled.py",
     "models/backends/openvino_runtime.py",
     "models/randomised.py",

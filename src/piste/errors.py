@@ -72,14 +72,6 @@ def few(names: Sequence[object], most: int = 30) -> str:
     return printable(", ".join(map(str, names[:most])) + more)
 
 
-def whole_number(name: str, given: object, least: int) -> int:
-    """The number as a plain int (numpy's are welcome), or the error for one that is none."""
-    number = None if isinstance(given, bool) else getattr(given, "__index__", None)
-    if number is None or number() < least:
-        raise SettingError(f"{name} is {given!r}.", f"Give a whole number from {least}.")
-    return int(number())
-
-
 def percent(share: float, digits: int = 0) -> str:
     """A share as a percentage, with the space that typographers want."""
     return f"{100 * share:.{digits}f} %"

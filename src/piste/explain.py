@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from piste.arrays import FloatArray, Ragged
-from piste.decision import Decision
+from piste.decision import Decision, margins, resolve_target
 from piste.errors import SettingError
 from piste.extras import versions
 from piste.methods import find_method
@@ -20,12 +20,10 @@ from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier
 from piste.models.query import Meter, Progress, Query, Watch, turn
 from piste.models.sharing import Gathering
-from piste.models.target import margins, resolve_target
 from piste.options import ALL, Options
 from piste.result.explanation import Cost, Explanation
 from piste.result.merging import merged
-from piste.text.cutting import cut
-from piste.text.encoding import Encoding, texts
+from piste.text.encoding import Encoding, cut, texts
 
 
 def explain(

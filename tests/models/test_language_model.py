@@ -14,7 +14,7 @@ from piste.models.backends import language_model
 from piste.models.backends.prompt import read_prompt
 from piste.models.query import Query
 from piste.models.sharing import together
-from piste.text.cutting import cut
+from piste.text.encoding import cut
 from piste.text.players import split
 from tests.conftest import tiny_bert, tiny_gpt2
 

@@ -10,9 +10,10 @@ from scipy.special import betaincinv
 
 from piste.arrays import BoolArray
 from piste.decision import Decision
-from piste.errors import SettingError, percent, whole_number
+from piste.errors import SettingError, percent
 from piste.methods.base import Attribution, Method
 from piste.methods.game import Game, affordable, check_removal
+from piste.options import whole_number
 
 BATCH = 12  # samples of a rule at a time
 POOL = 384  # copies that a beam shares with its extensions

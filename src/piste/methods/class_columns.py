@@ -8,9 +8,9 @@ import numpy as np
 from scipy.special import logsumexp
 
 from piste.arrays import FloatArray
+from piste.decision import CENTRED, LOG_ODDS, margins, scale_of
 from piste.errors import SettingError
 from piste.models.protocol import Classifier
-from piste.models.target import CENTRED, LOG_ODDS, margins, scale_of
 from piste.result.explanation import Target
 
 MOST = 12  # classes with scores of their own; the others, less likely, are one

@@ -7,10 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from piste.decision import Decision
+from piste.decision import Decision, resolve_target
 from piste.methods.base import Attribution, Method
 from piste.methods.class_columns import left_out, likeliest, names
-from piste.models.target import resolve_target
 from piste.result.explanation import Target
 from piste.result.scores import CLASS, score
 

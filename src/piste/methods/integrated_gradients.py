@@ -8,11 +8,12 @@ from scipy.special import roots_legendre
 
 from piste.arrays import FloatArray, IntArray
 from piste.decision import Decision
-from piste.errors import SettingError, choices, whole_number
+from piste.errors import SettingError, choices
 from piste.methods.base import Attribution, Method
 from piste.methods.gradients import by_player, differing
 from piste.models.protocol import WithGradients
 from piste.models.query import Query
+from piste.options import whole_number
 from piste.result.explanation import Agreement, Fidelity
 from piste.text.players import Players
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from piste.arrays import BoolArray, FloatArray, IntArray, Ragged
 from piste.decision import Decision
-from piste.errors import whole_number
 from piste.methods.base import TOO_FEW, Attribution, Method
 from piste.methods.game import Game, affordable, check_removal
+from piste.options import whole_number
 from piste.surrogates import algebra
 from piste.surrogates.shapley import EXACT_SHAPLEY, all_coalitions, exact_shapley
 from piste.text.players import Players

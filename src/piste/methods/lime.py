@@ -8,9 +8,10 @@ import numpy as np
 
 from piste.arrays import BoolArray, FloatArray, IntArray, Ragged
 from piste.decision import Decision
-from piste.errors import SettingError, percent, whole_number
+from piste.errors import SettingError, percent
 from piste.methods.base import Attribution, Method
 from piste.methods.game import Game, affordable, check_removal
+from piste.options import whole_number
 from piste.surrogates.linear import Linear, fit_linear
 from piste.text.players import Players
 

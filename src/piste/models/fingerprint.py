@@ -24,8 +24,7 @@ from piste.lexicon import Lexicon
 from piste.models.backends.endpoint import RemoteLabels
 from piste.models.protocol import Classifier
 from piste.models.query import Query
-from piste.text.cutting import truncated
-from piste.text.encoding import texts
+from piste.text.encoding import texts, truncated
 from piste.text.players import split
 
 SAMPLES = 8  # texts whose answers are kept

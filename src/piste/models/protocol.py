@@ -92,7 +92,7 @@ class WithGradients(Protocol):
     def gradients(
         self, embeddings: FloatArray, index: int, types: IntArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
-        """Margins [rows] towards output `index` on the scale of `target.margins`, and their
+        """Margins [rows] towards output `index` on the scale of `decision.margins`, and their
         gradients with respect to the embeddings; both [rows, tokens, width].
 
         types [rows, tokens]: of the tokens, where they are not all 0.

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from piste.arrays import FloatArray
-from piste.errors import FileError, SettingError, choices, printable, whole_number
+from piste.errors import FileError, SettingError, choices, printable
 from piste.files import write_atomic
+from piste.options import whole_number
 from piste.result.formula import Formula
 from piste.result.scores import score
 

@@ -12,8 +12,8 @@ from piste.arrays import IntArray, Ragged
 from piste.errors import InputError
 from piste.options import Options
 from piste.result.explanation import Player
-from piste.text.encoding import TYPE, Encoding, Frame, Span
-from piste.text.units import UNITS
+from piste.text.encoding import TYPE, Encoding, Frame
+from piste.text.units import UNITS, Span
 
 
 @dataclass(frozen=True)

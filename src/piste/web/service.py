@@ -13,13 +13,12 @@ from scipy.special import expit
 
 from piste.arrays import FloatArray
 from piste.compare import SEVEN, Comparison, compare
-from piste.decision import Decision
+from piste.decision import LOG_ODDS, Decision
 from piste.errors import InputError, PisteError, SettingError, choices
 from piste.explain import explain
 from piste.methods import METHODS, find_method, summary
 from piste.metrics.deletion import deletion_curve
 from piste.models.protocol import Classifier
-from piste.models.target import LOG_ODDS
 from piste.options import UNITS
 from piste.result.explanation import Cost, Explanation, Target
 from piste.text.players import Players

@@ -17,8 +17,8 @@ from piste.arrays import FloatArray
 from piste.errors import InputError, SettingError, choices, few
 from piste.methods.adapted import token_alignment
 from piste.result.explanation import Target
-from piste.text.encoding import Span
 from piste.text.players import Players
+from piste.text.units import Span
 
 SHAPES = (
     "Give a shap.Explanation of one text, a lime explanation, (token, score) pairs, a dict of"

@@ -12,8 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 
-from piste.text.encoding import Span
-from piste.text.units import is_word_character
+from piste.text.units import Span, is_word_character
 
 SPECIAL = re.compile(r"\[[A-Z]+\d*\]|<[^<>\s|]+>|<\|[^|]+\|>")  # [CLS], </s>, <|endoftext|>
 UNKNOWN = frozenset({"[UNK]", "<unk>"})

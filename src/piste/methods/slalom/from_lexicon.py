@@ -13,7 +13,7 @@ import numpy as np
 from piste.arrays import FloatArray, IntArray, Ragged
 from piste.decision import Decision
 from piste.design import apart, check_shares, favoured, portions, singles
-from piste.errors import SettingError, whole_number
+from piste.errors import SettingError
 from piste.lexicon import Lexicon
 from piste.methods.base import Attribution, Method, agreement
 from piste.methods.class_columns import columns
@@ -21,12 +21,11 @@ from piste.methods.sampling import check_size, counted
 from piste.methods.slalom.fit import Fit
 from piste.models.fingerprint import check_lexicon
 from piste.models.query import Query
+from piste.options import whole_number
 from piste.result.explanation import Agreement, Fidelity, FitReport, Target
 from piste.surrogates.slalom.gauss_newton import fit_gauss_newton
-from piste.surrogates.slalom.lengths import LengthScale
-from piste.surrogates.slalom.model import FramePlayer, SlalomModel, slalom_scores
-from piste.surrogates.slalom.posterior import spread
-from piste.surrogates.slalom.prior import Known, Prior
+from piste.surrogates.slalom.model import FramePlayer, LengthScale, SlalomModel, slalom_scores
+from piste.surrogates.slalom.posterior import Known, Prior, spread
 from piste.text.players import Players
 
 REFINED = 60  # sequences for a text whose words mean something else in it

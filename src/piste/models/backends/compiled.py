@@ -21,13 +21,11 @@ from piste.errors import ModelError, few
 from piste.models.backends import graph_cache, openvino_runtime
 from piste.models.backends.huggingface import HuggingFaceClassifier, unpadded
 from piste.models.backends.openvino_runtime import Network
-from piste.models.backends.pretrained import evaluating
+from piste.models.backends.pretrained import ANY_TYPE, evaluating, plain, quiet, types_of
 from piste.models.fingerprint import content_digest, weights_digest
 from piste.models.loading_errors import is_out_of_memory
 from piste.models.protocol import Outputs
-from piste.models.tokens import ANY_TYPE, plain, quiet, types_of
-from piste.text.cutting import truncated
-from piste.text.encoding import TYPE, Encoding
+from piste.text.encoding import TYPE, Encoding, truncated
 
 log = logging.getLogger(__name__)
 

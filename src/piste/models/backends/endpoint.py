@@ -24,7 +24,7 @@ from urllib.parse import urlsplit, urlunsplit
 import numpy as np
 
 from piste.arrays import FloatArray
-from piste.errors import OutputError, SettingError, choices, percent, whole_number
+from piste.errors import OutputError, SettingError, choices, percent
 from piste.files import cache_directory
 from piste.models.backends.answer_cache import AnswerCache, Answers, MemoryAnswers
 from piste.models.backends.function import FunctionClassifier
@@ -37,6 +37,7 @@ from piste.models.backends.label_tokens import (
 )
 from piste.models.backends.redaction import Secrets, authorization, read_key, shown
 from piste.models.backends.transport import Post, Reply, TransientError, post
+from piste.options import whole_number
 
 log = logging.getLogger(__name__)
 

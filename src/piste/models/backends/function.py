@@ -10,10 +10,10 @@ from scipy.special import logit
 
 from piste.arrays import FloatArray, IntArray
 from piste.errors import OutputError, SettingError, choices, few
-from piste.models.checks import first_line
+from piste.models.loading_errors import first_line
 from piste.models.protocol import Outputs
-from piste.text.encoding import BETWEEN, Encoding, Frame, Span
-from piste.text.units import is_character_script, is_word_character, word_spans
+from piste.text.encoding import BETWEEN, Encoding, Frame
+from piste.text.units import Span, is_character_script, is_word_character, word_spans
 from piste.threads import lock_for
 
 Scale = Literal["logits", "probabilities", "label-logits", "label-probabilities", "raw"]

@@ -18,22 +18,24 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
 from piste.arrays import FloatArray, IntArray
 from piste.errors import ModelError, SettingError, percent
-from piste.models import checks, loading_errors
+from piste.models import loading_errors
 from piste.models.backends.next_tokens import NextTokens
 from piste.models.backends.pretrained import (
     NO_CODE,
     array,
     check_device,
+    check_tokenizer,
     evaluating,
     given_tokenizer,
     limit_of,
     load_tokenizer,
     loading_type,
+    plain,
+    quiet,
     read,
 )
 from piste.models.backends.prompt import Prompt, check_answers, read_prompt
 from piste.models.protocol import Outputs
-from piste.models.tokens import plain, quiet
 from piste.text.encoding import Encoding
 from piste.threads import lock_for
 
@@ -134,7 +136,7 @@ def from_llm(
     names = tuple(map(str, labels))
     check_device(device)
     loaded, tokenizer = _loaded(model, tokenizer, device)
-    checks.check_tokenizer(tokenizer)
+    check_tokenizer(tokenizer)
     if device is not None:
         loaded.to(device)
     with quiet:
@@ -165,7 +167,7 @@ def _source(name: str) -> tuple[str, dict[str, str]]:
     path = Path(name).expanduser()
     if path.suffix == ".gguf" and path.is_file():
         return str(path.parent), {"gguf_file": path.name}
-    return checks.model_source(name), {}
+    return loading_errors.model_source(name), {}
 
 
 def _load_model(source: str, file: dict[str, str], device: str | None) -> Any:

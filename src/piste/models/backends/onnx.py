@@ -13,13 +13,20 @@ from transformers import AutoConfig, PretrainedConfig
 
 from piste.arrays import FloatArray, IntArray
 from piste.errors import ModelError, OutputError
-from piste.models import checks, loading_errors
+from piste.models import loading_errors
 from piste.models.backends import openvino_runtime
 from piste.models.backends.openvino_runtime import Network
-from piste.models.backends.pretrained import labels_of, load_tokenizer, outputs_of, read
+from piste.models.backends.pretrained import (
+    Reader,
+    check_tokenizer,
+    labels_of,
+    load_tokenizer,
+    outputs_of,
+    plain,
+    read,
+)
 from piste.models.fingerprint import file_digest
 from piste.models.protocol import Outputs
-from piste.models.tokens import Reader, plain
 from piste.text.encoding import TYPE, Encoding
 
 NAMES = ("input_ids", "attention_mask", "token_type_ids")
@@ -81,7 +88,7 @@ class OnnxClassifier:
                 raise
             raise OutputError(
                 f"The ONNX model refuses {ids.shape[0]} sequences of {ids.shape[1]} tokens:"
-                f" {checks.first_line(error)}.",
+                f" {loading_errors.first_line(error)}.",
                 "Export it with dynamic axes for the batch and the tokens.",
             ) from error
 
@@ -121,7 +128,7 @@ def load_onnx(file: Path, folder: Path, tokenizer: Any, name: str) -> OnnxClassi
         )
     network = _compiled(file)
     tokenizer = load_tokenizer(folder if tokenizer is None else tokenizer)
-    checks.check_tokenizer(tokenizer)
+    check_tokenizer(tokenizer)
     digest = file_digest(file)
     nameless = OnnxClassifier(network, PretrainedConfig(), tokenizer, name, digest=digest)
     width = _width(nameless)
@@ -144,7 +151,7 @@ def _compiled(file: Path) -> Network:
         return Network(graph)
     except RuntimeError as error:
         raise ModelError(
-            f"OpenVINO cannot use {file}: {checks.first_line(error)}.",
+            f"OpenVINO cannot use {file}: {loading_errors.first_line(error)}.",
             "Export it anew, as a text classifier with dynamic axes; the file may be damaged.",
         ) from error
 

@@ -27,10 +27,9 @@ from scipy import sparse
 from piste.arrays import FloatArray
 from piste.result.explanation import FitReport
 from piste.surrogates import algebra
+from piste.surrogates.algebra import Pattern
 from piste.surrogates.slalom.model import FramePlayer, SlalomModel
-from piste.surrogates.slalom.pattern import Pattern
-from piste.surrogates.slalom.posterior import Posterior, Slopes, deviations
-from piste.surrogates.slalom.prior import Prior, PriorTerms
+from piste.surrogates.slalom.posterior import Posterior, Prior, PriorTerms, Slopes, deviations
 
 LONGEST_STEP = 2.0  # of an importance, per iteration
 FIRST_NOISE, LEAST_NOISE = 0.05, 1e-6  # variances, in units of the margins' variance

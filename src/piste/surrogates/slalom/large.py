@@ -21,8 +21,7 @@ from piste.result.explanation import FitReport
 from piste.surrogates import algebra
 from piste.surrogates.slalom.gauss_newton import FIRST_NOISE, LEAST_NOISE, LONGEST_STEP
 from piste.surrogates.slalom.model import FramePlayer, SlalomModel
-from piste.surrogates.slalom.posterior import spread
-from piste.surrogates.slalom.prior import Prior
+from piste.surrogates.slalom.posterior import Prior, spread
 
 DRAWS = 24  # the error of an error is then about 14 %
 # When to stop. All of these are so strict because it is rounding that decides after which step a
