@@ -153,10 +153,10 @@ def _listed(given: object) -> object:
     if not isinstance(given, str):
         return given
     try:
-        found = json.loads(given)
+        parsed = json.loads(given)
     except ValueError:
         return None
-    return found if isinstance(found, list) else None
+    return parsed if isinstance(parsed, list) else None
 
 
 def _rows(source: str | os.PathLike[str], split: str) -> Iterator[Row]:

@@ -14,11 +14,10 @@ from piste.errors import SettingError
 from piste.extras import versions
 from piste.methods import find_method
 from piste.methods.base import Attribution, Method
-from piste.methods.class_columns import MOST
-from piste.methods.every_class import explain_every_class
+from piste.methods.every_class import MOST, explain_every_class
 from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier
-from piste.models.query import Meter, Progress, Query, Watch, turn
+from piste.models.query import Meter, OnRound, Progress, Query, turn
 from piste.models.sharing import Gathering
 from piste.options import ALL, Options
 from piste.result.explanation import Cost, Explanation
@@ -55,7 +54,7 @@ def explain(
     And `rounds`, called with the scores so far after every round of questions, by a method that
     asks in rounds. What it or `progress` raises ends the explanation.
     """
-    rounds: Watch | None = more.pop("rounds", None)
+    rounds: OnRound | None = more.pop("rounds", None)
     answers: dict[bytes, FloatArray] | None = more.pop("answers", None)
     gathering: Gathering | None = more.pop("gathering", None)
     options = Options.of(target=target, unit=unit, seed=seed, budget=budget, **more)

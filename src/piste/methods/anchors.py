@@ -134,16 +134,16 @@ class _Search:
         """Copies for each rule of the beam, which also try its extensions: half of them keep any
         given word. The extensions, in random order.
         """
-        count, found = len(self.game.players), set()
+        count, rules = len(self.game.players), set()
         for rule, (keep, stays) in zip(
             beam, self._sample(beam, self._pool(len(beam))), strict=True
         ):
             for player in set(range(count)) - rule:
                 longer = rule | {player}
                 self.tally(longer).add(stays[keep[:, player]])
-                found.add(longer)
+                rules.add(longer)
         # In random order: where the limit does not reach all, it is not the last words' fault.
-        ordered = sorted(found, key=sorted)
+        ordered = sorted(rules, key=sorted)
         return [ordered[index] for index in self.rng.permutation(len(ordered)).tolist()]
 
     def _pool(self, rules: int) -> int:
@@ -199,10 +199,10 @@ class _Search:
         # As on the whole text: for the target, or not for it.
         decided = self.game.decides(keep.reshape(len(rules) * size, count)) == self.whole
         self.spent += len(decided)
-        found = list(zip(keep, decided.reshape(len(rules), size), strict=True))
-        for rule, (_, stays) in zip(rules, found, strict=True):
+        samples = list(zip(keep, decided.reshape(len(rules), size), strict=True))
+        for rule, (_, stays) in zip(rules, samples, strict=True):
             self.tally(rule).add(stays)
-        return found
+        return samples
 
     def _left(self) -> int:
         """Samples that may still be asked; less than a batch is none."""

@@ -64,10 +64,10 @@ class Game:
 
     def _answers(self, keep: BoolArray, read: Callable[[FloatArray], FloatArray]) -> FloatArray:
         """What is read from the model's outputs for each coalition; 0 where there is no text."""
-        found = np.zeros(len(keep))
+        answers = np.zeros(len(keep))
         known = keep.any(axis=1) | self.says_something_empty
-        found[known] = read(self.query.logits(self._rows(keep[known])))
-        return found
+        answers[known] = read(self.query.logits(self._rows(keep[known])))
+        return answers
 
     @property
     def says_something_empty(self) -> bool:
@@ -80,13 +80,13 @@ class Game:
         return self.players.replaced(keep, self._replacement())
 
     def _replacement(self) -> int:
-        found = self.query.token_id(self.removal)
-        if found is None:
+        token = self.query.token_id(self.removal)
+        if token is None:
             raise SettingError(
                 f"This classifier has no {self.removal!r} token to put in a word's place.",
                 'Use removal="delete".',
             )
-        return found
+        return token
 
     def checked(
         self,

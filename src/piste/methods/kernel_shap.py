@@ -114,14 +114,14 @@ def constrained(
     gram = centred.T @ centred + np.ones((players, players))  # ones: the direction of the sum
     gram[np.diag_indices(players)] += 1e-9 * np.trace(gram) / players
     factor = algebra.root(gram)
-    found = algebra.solve(factor, centred.T @ wanted)
-    residual = wanted - centred @ found
+    values = algebra.solve(factor, centred.T @ wanted)
+    residual = wanted - centred @ values
     slopes = centred * residual[:, None]
     pairs = len(answers) // 2
     slopes = slopes[:pairs] + slopes[pairs:]  # a coalition and its complement are one draw
     pulled = algebra.solve(factor, slopes.T)
     spare = pairs / max(1, pairs - players + 1)
-    return found - found.mean() + total / players, np.sqrt(spare * np.sum(pulled**2, axis=1))
+    return values - values.mean() + total / players, np.sqrt(spare * np.sum(pulled**2, axis=1))
 
 
 def _attribution(

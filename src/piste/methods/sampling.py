@@ -12,7 +12,7 @@ from piste.arrays import FloatArray, IntArray, Ragged
 from piste.decision import Decision
 from piste.design import favoured, keep_back, mixed_shares, portions, short, unseen
 from piste.errors import InputError, SettingError
-from piste.methods.class_columns import Classes
+from piste.methods.every_class import Classes
 from piste.models.query import Query
 from piste.result.explanation import Target
 from piste.surrogates.slalom.model import count_matrix
@@ -42,9 +42,9 @@ class Samples:
         """
         if not len(rows):
             return False
-        before, found = len(self.known), self.answered(rows)
+        before, answers = len(self.known), self.answered(rows)
         self.known.update(self._keys(rows))
-        self.answers = np.concatenate([self.answers, found]) if self.answers.size else found
+        self.answers = np.concatenate([self.answers, answers]) if self.answers.size else answers
         self.rows = Ragged.concat([self.rows, rows])
         return len(self.known) > before
 

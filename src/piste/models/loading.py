@@ -48,11 +48,16 @@ def load(
     if backend not in BACKENDS:
         raise choices("backend", backend, BACKENDS)
     started = time.perf_counter()
-    found = _exported(model, tokenizer, device, backend) or _from_torch(
+    classifier = _exported(model, tokenizer, device, backend) or _from_torch(
         model, tokenizer, device, backend, trust_remote_code
     )
-    log.info("Loaded %s (%s) in %.1f s.", found.name, found.backend, time.perf_counter() - started)
-    return found
+    log.info(
+        "Loaded %s (%s) in %.1f s.",
+        classifier.name,
+        classifier.backend,
+        time.perf_counter() - started,
+    )
+    return classifier
 
 
 def _from_torch(

@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 GRADIENT_SHARE = 8  # times fewer tokens at once where every layer's activations are kept
 Progress = Callable[[int, int], None]  # sequences answered, sequences planned
-Watch = Callable[[Mapping[str, FloatArray]], None]  # scores so far, by name, each [players]
+OnRound = Callable[[Mapping[str, FloatArray]], None]  # scores so far, by name, each [players]
 Answer = TypeVar("Answer")
 
 
@@ -65,7 +65,7 @@ class Query:
     seconds: float = 0.0
     planned: int = 0
     answers: dict[bytes, FloatArray] = field(default_factory=dict)  # [outputs] of framed sequences
-    rounds: Watch | None = None  # told after every round, by methods that have some
+    rounds: OnRound | None = None  # told after every round, by methods that have some
     longest: int = 0  # tokens of the longest sequence so far: the whole text
     whole: FloatArray | None = None  # the answer [outputs] to it
     verified: bool = False  # whether the classifier has been compared with its original

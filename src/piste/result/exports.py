@@ -62,13 +62,13 @@ def to_shap(explanation: Explanation, score: str | None = None) -> Any:
             "Name another score, or use another method.",
         )
     values = explanation.scores[name].copy()
-    found = require("shap", "to_shap()").Explanation(
+    exported = require("shap", "to_shap()").Explanation(
         values=values,
         base_values=explanation.target.score - float(values.sum()),
         data=np.array(_pieces(explanation), dtype=object),
     )
-    found.output_names = explanation.target.label  # given above, it would be taken for a shape
-    return found
+    exported.output_names = explanation.target.label  # given above, it would be taken for a shape
+    return exported
 
 
 def _pieces(explanation: Explanation) -> list[str]:

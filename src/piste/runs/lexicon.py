@@ -24,7 +24,7 @@ from piste.arrays import FloatArray, IntArray, Ragged
 from piste.design import portions
 from piste.errors import InputError, SettingError
 from piste.lexicon import Key, Lexicon
-from piste.methods.class_columns import columns
+from piste.methods.every_class import columns
 from piste.models.fingerprint import fingerprint, word_samples
 from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier, WithTokens

@@ -15,7 +15,7 @@ from piste.design import apart, check_shares, deletions, portions, removals, sho
 from piste.errors import SettingError, choices
 from piste.lexicon import Lexicon
 from piste.methods.base import TOO_FEW, Attribution, Method, agreement
-from piste.methods.class_columns import Classes, left_out
+from piste.methods.every_class import Classes, left_out
 from piste.methods.sampling import ROUND, Rounds, Samples, check_size, set_apart, within
 from piste.methods.slalom.fit import Fit, Standing, removed
 from piste.models.query import Query

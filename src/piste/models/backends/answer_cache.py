@@ -190,10 +190,10 @@ def _code(error: Exception) -> int:
 
 def _identity(path: Path) -> tuple[int, int] | None:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def _free_name(path: Path) -> Path:

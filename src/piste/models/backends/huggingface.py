@@ -108,8 +108,8 @@ class HuggingFaceClassifier:
             given, answer = self._answer(embeddings, types)
             margins = _margins(answer.logits, index, self.outputs)
             # Rows do not see each other, so the gradient of the sum holds that of each row.
-            (found,) = torch.autograd.grad(margins.sum(), given)
-        return array(margins), array(found)
+            (gradients,) = torch.autograd.grad(margins.sum(), given)
+        return array(margins), array(gradients)
 
     def attentions(self, ids: IntArray) -> tuple[FloatArray, int]:
         embeddings = self.embed(ids)
@@ -292,8 +292,8 @@ def _positions_used(answer: Any) -> IntArray | None:
         return None
     # Outputs of two classes are often opposites: a plain sum of them could be flat.
     outputs = torch.arange(1, answer.logits.shape[1] + 1, device=answer.logits.device).sqrt()
-    (found,) = torch.autograd.grad((answer.logits * outputs).sum(), states, allow_unused=True)
-    return None if found is None else np.unique(np.nonzero(array(found).any(axis=2))[1])
+    (gradients,) = torch.autograd.grad((answer.logits * outputs).sum(), states, allow_unused=True)
+    return None if gradients is None else np.unique(np.nonzero(array(gradients).any(axis=2))[1])
 
 
 def _no_embeddings(name: str, why: str) -> ModelError:

@@ -89,16 +89,16 @@ class LanguageModelClassifier:
 
         One pass for each label of several tokens; each tells the first token's too.
         """
-        found: dict[int, torch.Tensor] = {}
+        summed: dict[int, torch.Tensor] = {}
         first = None
         for index, answer in enumerate(self.answers):
             if len(answer) > 1:
                 every = self._after(rows, answer)
                 steps = torch.arange(len(answer), device=rows.device)
-                found[index] = every[:, steps, self._tensor(answer)].sum(dim=1)
+                summed[index] = every[:, steps, self._tensor(answer)].sum(dim=1)
                 first = every[:, 0]
         first = self._after(rows, self.answers[0][:1])[:, 0] if first is None else first
-        columns = [found.get(i, first[:, answer[0]]) for i, answer in enumerate(self.answers)]
+        columns = [summed.get(i, first[:, answer[0]]) for i, answer in enumerate(self.answers)]
         return torch.stack(columns, dim=1)
 
     def _after(self, rows: torch.Tensor, answer: tuple[int, ...]) -> torch.Tensor:

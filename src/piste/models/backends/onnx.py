@@ -110,13 +110,13 @@ def onnx_file(folder: Path) -> Path | None:
     for place in PLACES:
         if (folder / place).is_file():
             return folder / place
-    found = [*folder.glob("*.onnx"), *folder.glob("onnx/*.onnx")]
-    if len(found) > 1:
+    files = [*folder.glob("*.onnx"), *folder.glob("onnx/*.onnx")]
+    if len(files) > 1:
         raise ModelError(
-            f"{folder} holds {len(found)} ONNX files, and none is called model.onnx.",
+            f"{folder} holds {len(files)} ONNX files, and none is called model.onnx.",
             "Call the right one so, or put it into a folder of its own with the tokenizer.",
         )
-    return found[0] if found else None
+    return files[0] if files else None
 
 
 def load_onnx(file: Path, folder: Path, tokenizer: Any, name: str) -> OnnxClassifier:
@@ -157,13 +157,13 @@ def _compiled(file: Path) -> Network:
 
 
 def _input_name(port: Any) -> str:
-    found = sorted(port.get_names() & set(NAMES))
-    if not found:
+    names = sorted(port.get_names() & set(NAMES))
+    if not names:
         raise ModelError(
             f"The ONNX model has an input {port.any_name!r} that piste cannot fill.",
             f"Export a text classifier whose inputs are among {', '.join(NAMES)}.",
         )
-    return str(found[0])
+    return str(names[0])
 
 
 def _logits_of(graph: Any) -> Any:

@@ -64,10 +64,10 @@ class Reader:
         if name not in REPLACEMENTS:
             raise choices("token", name, REPLACEMENTS)
         with quiet:
-            found = getattr(self.tokenizer, f"{name}_token_id")
+            token = getattr(self.tokenizer, f"{name}_token_id")
         # A token that was added to the tokenizer alone means nothing to the model.
-        unknown = found is not None and self.vocabulary is not None and found >= self.vocabulary
-        return None if found is None or unknown else int(found)
+        unknown = token is not None and self.vocabulary is not None and token >= self.vocabulary
+        return None if token is None or unknown else int(token)
 
     def show(self, ids: IntArray) -> str:
         """One sequence as readable text."""
@@ -117,11 +117,11 @@ def check_ids(ids: Sequence[int], known: int | None) -> None:
 
 def unknown(ids: tuple[int, ...], tokenizer: Any) -> tuple[str, ...]:
     """The note on tokens that the model cannot tell apart."""
-    found = ids.count(tokenizer.unk_token_id)
-    if not found:
+    count = ids.count(tokenizer.unk_token_id)
+    if not count:
         return ()
     return (
-        f"{found:,} of {len(ids):,} tokens are unknown to the model: it reads each as"
+        f"{count:,} of {len(ids):,} tokens are unknown to the model: it reads each as"
         f" {tokenizer.unk_token}, and cannot tell them apart.",
     )
 
@@ -230,9 +230,9 @@ def given_tokenizer(tokenizer: Any, model: Any, code: Mapping[str, bool] = NO_CO
 
 def devices() -> list[str]:
     """What torch can compute on here."""
-    found = [f"cpu ({torch.get_num_threads()} threads)"]
-    found += [f"cuda:{i} {torch.cuda.get_device_name(i)}" for i in range(torch.cuda.device_count())]
-    return found + (["mps"] if torch.backends.mps.is_available() else [])
+    names = [f"cpu ({torch.get_num_threads()} threads)"]
+    names += [f"cuda:{i} {torch.cuda.get_device_name(i)}" for i in range(torch.cuda.device_count())]
+    return names + (["mps"] if torch.backends.mps.is_available() else [])
 
 
 def check_device(device: str | None) -> None:

@@ -216,12 +216,12 @@ def _resolved(address: tuple[str, int], limits: Limits) -> list[Any]:
 
     threading.Thread(target=look_up, daemon=True).start()
     try:
-        found = answers.get(timeout=limits.left())
+        addresses = answers.get(timeout=limits.left())
     except queue.Empty:
         raise TimeoutError("the host name was not found in time") from None
-    if isinstance(found, Exception):
-        raise found
-    return found
+    if isinstance(addresses, Exception):
+        raise addresses
+    return addresses
 
 
 class _Handler(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):

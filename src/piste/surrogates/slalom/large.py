@@ -275,14 +275,14 @@ class _Problem:
 
 def _conjugate_gradients(times: Solver, inverse: FloatArray, right: FloatArray) -> FloatArray:
     """inverse: of the diagonal, as preconditioner."""
-    found, _ = cg(
+    solution, _ = cg(
         _operator(times, len(right)),
         right,
         rtol=EXACT,
         maxiter=MOST_STEPS,
         M=_operator(lambda given: inverse * given, len(right)),
     )
-    return np.asarray(found)
+    return np.asarray(solution)
 
 
 def _operator(times: Solver, size: int) -> LinearOperator:

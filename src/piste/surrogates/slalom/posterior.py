@@ -185,7 +185,7 @@ def deviations(
 
     roots: Cholesky factors of M and S.
     """
-    found = np.empty_like(residual)
+    deviation = np.empty_like(residual)
     for output, jacobian in enumerate(jacobians):
         through = algebra.solve_lower(roots[0], mixed[output])
         for start in range(0, len(residual), CHUNK):
@@ -195,5 +195,5 @@ def deviations(
             leverage = np.sum(values**2, axis=0)
             leverage += np.sum(algebra.solve_lower(roots[1], rest) ** 2, axis=0)
             free = np.maximum(1 - leverage, LEAST_FREE)
-            found[rows, output] = np.abs(residual[rows, output]) / free
-    return found
+            deviation[rows, output] = np.abs(residual[rows, output]) / free
+    return deviation
