@@ -5,6 +5,7 @@ One scale for everybody: the log-odds of the target, or the raw score of a regre
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Literal
@@ -172,15 +173,16 @@ def predict(
     numbers gives them in either. A text that is too long is cut. An empty one is asked as it
     is; where no special tokens would stand there either, it counts as undecided (log-odds 0).
     """
-    if isinstance(texts, str) or not isinstance(texts, Iterable):
-        raise InputError("predict takes one text or more, in a list.", 'Give ["A text."].')
-    texts = list(texts)
-    if not texts or not all(isinstance(t, str) for t in texts):
-        raise InputError("predict takes one text or more, in a list.", 'Give ["A text."].')
+    given = list(texts) if isinstance(texts, Iterable) and not isinstance(texts, str) else []
+    if not given or not all(isinstance(text, str) for text in given):
+        raise InputError(
+            f"predict takes one text or more, in a list, not {reprlib.repr(texts)}.",
+            'Give ["A text."].',
+        )
     if scale not in SCALES:
         raise choices("scale", scale, SCALES)
     classifier = as_classifier(classifier)
-    rows = [_ids(classifier, text) for text in texts]
+    rows = [_ids(classifier, text) for text in given]
     sample = classifier.encode("a")  # for its frame, and for a number of labels
     query = Query(classifier, sample.frame)
     known = np.array([bool(row) or query.frame.size > 0 for row in rows])

@@ -50,7 +50,8 @@ class Anchors(Method):
             whole_number(name, getattr(self, name), 1)
         if not (0.5 < self.precision < 1 and 0.5 < self.confidence < 1):
             raise SettingError(
-                "precision or confidence is out of range.", "Give numbers between 0.5 and 1."
+                f"precision is {self.precision!r} and confidence is {self.confidence!r}.",
+                "Give numbers between 0.5 and 1.",
             )
 
     def explain(self, decision: Decision, rng: np.random.Generator) -> Attribution:

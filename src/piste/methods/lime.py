@@ -40,7 +40,10 @@ class Lime(Method):
         whole_number("samples", self.samples, 2)
         check_removal(self.removal)
         if not (self.width > 0 and self.ridge >= 0):
-            raise SettingError("width or ridge is out of range.", "Give width > 0 and ridge >= 0.")
+            raise SettingError(
+                f"width is {self.width!r} and ridge is {self.ridge!r}.",
+                "Give width > 0 and ridge >= 0.",
+            )
 
     def explain(self, decision: Decision, rng: np.random.Generator) -> Attribution:
         query, players = decision.query, decision.players

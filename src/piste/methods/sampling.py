@@ -108,7 +108,8 @@ def within(sizes: Mapping[str, int], left: int | None) -> dict[str, int]:
         return dict(sizes)
     if left < LEAST_BUDGET:
         raise SettingError(
-            "The budget is too small to fit anything.", f"Give at least {LEAST_BUDGET + 1}."
+            f"A budget of {left + 1} sequences is too small to fit anything.",
+            f"Give at least {LEAST_BUDGET + 1}.",
         )
     alone = min(sizes["singles"], left // 2)
     others = {kind: size for kind, size in sizes.items() if kind != "singles"}

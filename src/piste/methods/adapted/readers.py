@@ -75,7 +75,10 @@ def read(result: Any, players: Players, target: Target) -> Foreign:
 def _of_shap(result: Any, players: Players, target: Target) -> Foreign:
     tokens, values = result.data, np.asarray(result.values, dtype=np.float64)
     if isinstance(tokens, str) or np.ndim(tokens) != 1 or values.shape[:1] != np.shape(tokens):
-        raise InputError("This is not the explanation of one text.", "Give one row: values[0].")
+        raise InputError(
+            f"This is not the explanation of one text: its values have shape {values.shape}.",
+            "Give one row: values[0].",
+        )
     base = np.asarray(result.base_values, dtype=np.float64)
     names = result.output_names
     labelled = isinstance(names, str) and str(names) in target.labels
@@ -173,9 +176,11 @@ def _pairs(result: Sequence[Any]) -> tuple[list[str], list[float]]:
     try:
         pairs = [(token, score) for token, score in result]
     except (TypeError, ValueError):
-        raise InputError("These are no scores that piste can read.", SHAPES) from None
+        raise InputError(
+            f"piste cannot read scores from a {type(result).__name__}.", SHAPES
+        ) from None
     if not all(isinstance(token, str) for token, _ in pairs):
-        raise InputError("These are no (token, score) pairs.", SHAPES)
+        raise InputError(f"These are not (token, score) pairs: {few(pairs, 3)}.", SHAPES)
     return [token for token, _ in pairs], [_number(score) for _, score in pairs]
 
 

@@ -24,7 +24,7 @@ from urllib.parse import urlsplit, urlunsplit
 import numpy as np
 
 from piste.arrays import FloatArray
-from piste.errors import OutputError, SettingError, choices, percent
+from piste.errors import OutputError, SettingError, choices, few, percent
 from piste.files import cache_directory
 from piste.models.backends.answer_cache import AnswerCache, Answers, MemoryAnswers
 from piste.models.backends.function import FunctionClassifier
@@ -77,7 +77,9 @@ class Endpoint:
         if TEXT not in self.prompt:
             raise SettingError(f"The prompt has no {TEXT}.", "Put it where the text belongs.")
         if len(self.labels) < 2 or len(set(map(bare, self.labels))) < len(self.labels):
-            raise SettingError("The labels are too few or alike.", "Give two different words.")
+            raise SettingError(
+                f"The labels are too few or alike: {few(self.labels)}.", "Give two different words."
+            )
         read_key(self.key_from)  # a key that cannot be one is told before the first question
 
     def request(self, text: str) -> dict[str, Any]:

@@ -294,7 +294,10 @@ def _logs(scores: FloatArray) -> FloatArray:
 
 def _checked(scores: FloatArray) -> FloatArray:
     if (scores < 0).any() or (scores > 1).any():  # NaN is neither: the query tells of it
-        raise OutputError("The function's probabilities leave 0..1.", 'Use outputs="logits".')
+        wrong = scores[(scores < 0) | (scores > 1)].flat[0]
+        raise OutputError(
+            f"The function's probabilities leave 0..1: one is {wrong:.4g}.", 'Use outputs="logits".'
+        )
     return scores
 
 

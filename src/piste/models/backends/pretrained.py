@@ -224,7 +224,10 @@ def given_tokenizer(tokenizer: Any, model: Any, code: Mapping[str, bool] = NO_CO
     if tokenizer is not None:
         return load_tokenizer(tokenizer, code)
     if not model.config.name_or_path:
-        raise ModelError("A model object needs its tokenizer.", "Pass it too: tokenizer=...")
+        raise ModelError(
+            f"A model object ({type(model).__name__}) needs its tokenizer.",
+            "Pass it too: tokenizer=...",
+        )
     return load_tokenizer(model.config.name_or_path, code)
 
 

@@ -166,7 +166,7 @@ def read_prompt(tokenizer: Any, prompt: str) -> Prompt:
 def check_answers(labels: Sequence[str], answers: Sequence[tuple[int, ...]]) -> None:
     """Refuse labels that cannot be told apart: every answer of one would count for the other."""
     if len(labels) < 2:
-        raise SettingError("There are too few labels.", "Give at least two.")
+        raise SettingError(f"There are too few labels: {list(labels)}.", "Give at least two.")
     for label, answer in zip(labels, answers, strict=True):
         if not label.strip() or not answer:
             raise SettingError(f"The label {label!r} has no tokens.", "Give a word.")
