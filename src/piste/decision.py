@@ -33,7 +33,7 @@ SCALES = ("probability", "log-odds")
 
 @dataclass
 class Decision:
-    """What methods and metrics work on. Nothing is asked twice on its query."""
+    """What methods and metrics work on; its query never asks the same sequence twice."""
 
     query: Query
     players: Players
@@ -74,7 +74,7 @@ class Decision:
         return margins(logits, self.query.classifier, self.target.index)
 
     def keeping(self, kept: Iterable[IntArray]) -> FloatArray:
-        """The target's score [sets] for each set of kept players; all others are really gone."""
+        """The target's score [sets] for each set of kept players; all others are deleted."""
         return self.margins(Ragged.of([np.sort(row).tolist() for row in kept]))
 
     def falls(self, kept: Iterable[IntArray]) -> FloatArray:
@@ -119,7 +119,7 @@ def resolve_target(classifier: Classifier, logits: FloatArray, wanted: str | int
 
 
 def scale_of(classifier: Classifier) -> str:
-    """What the explained number is."""
+    """The scale of the explained number."""
     return RAW if classifier.outputs == "raw" else LOG_ODDS
 
 
@@ -141,7 +141,7 @@ def margins(logits: FloatArray, classifier: Classifier, index: int) -> FloatArra
 
 
 def _index(labels: tuple[str, ...], wanted: str | int, ranked: IntArray) -> int:
-    """The output that is meant. A label that is called "predicted" goes before the word."""
+    """The index of the output; a label named "predicted" takes precedence over the keyword."""
     if isinstance(wanted, int) and not isinstance(wanted, bool):
         if -1 < wanted < len(labels):
             return wanted
@@ -166,7 +166,7 @@ def predict(
     classifier: Classifier | str | None = None,
     scale: Literal["probability", "log-odds"] = "probability",
 ) -> FloatArray:
-    """What the model says of each text, for every label: an array [texts, labels].
+    """The model's prediction for every label of each text: an array [texts, labels].
 
     The form that lime and shap want of a model: `lambda texts: piste.predict(texts, classifier)`.
     scale: "probability" or "log-odds", of the label against all others; a model that gives raw

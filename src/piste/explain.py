@@ -120,7 +120,7 @@ class _Plan:
 
 
 def _explained(encoding: Encoding, query: Query, plan: _Plan) -> Explanation:
-    """The flow for what fits into the model at once.
+    """The flow for a text that fits into the model at once.
 
     The method does the middle of it: it designs sequences of players, asks the model for its
     answers to them, and fits its scores to these.

@@ -1,4 +1,4 @@
-"""Libraries that piste can do without: the error for one that is missing, and what is installed."""
+"""Optional libraries: the error for one that is missing, and installed versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What many words are worth to one model, fitted once over a corpus and shared by its texts."""
+"""Scores of many words for one model, fitted once over a corpus and shared by its texts."""
 
 from __future__ import annotations
 

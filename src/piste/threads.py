@@ -1,4 +1,4 @@
-"""What threads of one process share: objects that need a lock, settings of the whole process."""
+"""Locks for shared objects, and a switch for process-wide settings."""
 
 import threading
 from collections.abc import Callable

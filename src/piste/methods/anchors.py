@@ -69,7 +69,7 @@ class Anchors(Method):
 
 @dataclass
 class Tally:
-    """How often the decision stayed, and how often that was tried."""
+    """How often the decision was kept, out of how many samples."""
 
     kept: int = 0
     tried: int = 0
@@ -167,7 +167,7 @@ class _Search:
             self._sample([weakest, rival], BATCH)
 
     def _proven(self, rule: Rule) -> Tally | None:
-        """Try the rule on copies of its own until its precision is surely what is wanted.
+        """Fresh samples that prove the precision of the rule; None where they do not.
 
         The search has picked the rule for its luck, so its samples prove nothing. The chance of
         error is split over all looks at all rules that are ever put to the proof.
@@ -206,7 +206,7 @@ class _Search:
         return samples
 
     def _left(self) -> int:
-        """Samples that may still be asked; less than a batch is none."""
+        """Samples left in the budget; 0 where less than a batch is left."""
         query = self.game.query
         left = self.limit - self.spent
         left = left if query.left is None else min(left, query.left)

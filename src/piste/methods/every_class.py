@@ -34,7 +34,7 @@ class Classes:
 
     @classmethod
     def of(cls, classifier: Classifier, whole: FloatArray, target: Target) -> Classes:
-        """Those of a decision; `whole` [outputs] is the model's answer to the text."""
+        """The classes of a decision; `whole` [outputs] is the model's answer to the text."""
         if len(whole) < 2:
             raise SettingError(
                 "This model has one output: there are no classes to share importances.",
@@ -48,7 +48,7 @@ class Classes:
         return replace(classes, target=own)
 
     def scores(self, logits: FloatArray) -> FloatArray:
-        """[rows, classes] of outputs [rows, outputs]."""
+        """Scores [rows, classes] of outputs [rows, outputs]."""
         if self.classifier.outputs != "classes":
             return np.stack([margins(logits, self.classifier, i) for i in self.indices], axis=1)
         kept = logits[:, self.indices]
@@ -72,7 +72,7 @@ def likeliest(whole: FloatArray, target: Target) -> tuple[int, ...]:
 
 
 def names(labels: tuple[str, ...], indices: tuple[int, ...]) -> tuple[str, ...]:
-    """The labels of these outputs; those that occur twice with their number."""
+    """The labels of these outputs; duplicate labels are numbered."""
     return tuple(
         labels[index] if labels.count(labels[index]) == 1 else f"{labels[index]} ({index})"
         for index in indices

@@ -1,4 +1,4 @@
-"""Parts of the text, as many methods ask for them: who is kept, what becomes of the others."""
+"""The model as a cooperative game: players are kept, or deleted or replaced."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ CHECKED = 8  # fresh shortened copies of the text
 
 
 def check_removal(removal: str) -> None:
-    """Raise the error for a way of removing that does not exist."""
+    """Raise an error unless `removal` is one of `REMOVALS`."""
     if removal not in REMOVALS:
         raise choices("removal", removal, REMOVALS)
 
@@ -71,7 +71,7 @@ class Game:
 
     @property
     def says_something_empty(self) -> bool:
-        """Whether there is a sequence without any player; else it counts as undecided, 0."""
+        """Whether the empty coalition can be scored; else it counts as undecided, 0."""
         return self.removal != "delete" or self.players.frame.size > 0
 
     def _rows(self, keep: BoolArray) -> Ragged:

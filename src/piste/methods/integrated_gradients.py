@@ -108,21 +108,21 @@ class IntegratedGradients(Method):
 
 @dataclass(frozen=True)
 class Path:
-    """The straight way between two texts' embeddings [tokens, width]."""
+    """The straight line between two texts' embeddings [tokens, width]."""
 
     baseline: FloatArray
     whole: FloatArray
     ids: IntArray  # [1, tokens]: of the whole
 
     def at(self, points: FloatArray) -> FloatArray:
-        """[points, tokens, width]"""
+        """Embeddings [points, tokens, width] at these fractions of the way."""
         return np.asarray(self.baseline + points[:, None, None] * (self.whole - self.baseline))
 
 
 def integrate(
     query: Query, path: Path, steps: int, index: int
 ) -> tuple[tuple[float, float], FloatArray]:
-    """The margins of both ends, and the mean gradient [tokens, width] on the straight way between.
+    """The margins at both ends, and the mean gradient [tokens, width] on the line between.
 
     The ends are asked along with the points between; their gradients have no weight.
     """

@@ -88,7 +88,7 @@ def paired_coalitions(rng: np.random.Generator, players: int, pairs: int) -> Boo
 
 
 def _evenly(rng: np.random.Generator, count: int, kinds: int) -> IntArray:
-    """Each kind equally often, in random order; who gets the rest is drawn, or sizes would bias."""
+    """Each kind equally often, in random order; the remainder is assigned at random."""
     rounds = [rng.permutation(kinds) for _ in range(-(-count // kinds))]
     return np.concatenate(rounds)[:count].astype(np.int64)
 
@@ -157,7 +157,7 @@ def _attribution(
 
 
 def _shared(values: FloatArray, players: Players) -> dict[str, FloatArray]:
-    """The value of the word, and what one of its occurrences has of it."""
+    """The value of each word, and the share of one of its occurrences."""
     occurrences = np.bincount(players.groups)[players.groups]
     shared = values[players.groups]
     return {"shapley": shared, "removal": shared / occurrences}

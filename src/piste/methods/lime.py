@@ -98,6 +98,6 @@ def lime_samples(rng: np.random.Generator, distinct: int, samples: int) -> BoolA
 
 
 def _scores(weights: FloatArray, players: Players, occurrences: IntArray) -> dict[str, FloatArray]:
-    """The weight of the word, and what one of its occurrences has of it."""
+    """The weight of each word, and the share of one of its occurrences."""
     shared = weights[players.groups]
     return {"weight": shared, "removal": shared / occurrences[players.groups]}

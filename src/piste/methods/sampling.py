@@ -1,4 +1,4 @@
-"""The sequences that SLALOM asks for: how many of each kind, drawn how, answered what."""
+"""SLALOM's samples: how many sequences of each kind, how they are drawn, and their answers."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Samples:
 
     @property
     def margins(self) -> FloatArray:
-        """The target's [rows]."""
+        """The target's scores [rows]."""
         return self.answers[:, 0]
 
     @property
@@ -120,7 +120,7 @@ def within(sizes: Mapping[str, int], left: int | None) -> dict[str, int]:
 def set_apart(
     fitted: Ragged, fresh: Mapping[str, Ragged], players: Players, rng: np.random.Generator
 ) -> tuple[Ragged, dict[str, Ragged]]:
-    """Fitted rows and checks without a row in common; kinds with less than two rows are left out.
+    """Disjoint rows for fit and checks; kinds with fewer than two rows are left out.
 
     A text of a few words has so few sequences that the fit would take them all: then some of its
     own are kept back for the check.
@@ -146,7 +146,7 @@ class Rounds:
     def draw(
         self, rng: np.random.Generator, share: float, odds: FloatArray | None = None
     ) -> Ragged:
-        """A share of them. Distinct players enter the short ones by their odds, or evenly."""
+        """A share of the sequences; players enter the short ones by their odds, or uniformly."""
         count, weights = _portion(self.short, share), self.players.ids.lengths
         if odds is None:
             few = short(rng, len(self.players.first), count, self.length)

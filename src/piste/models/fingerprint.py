@@ -1,4 +1,4 @@
-"""What tells one model from another of the same name.
+"""Fingerprints that tell models of the same name apart.
 
 A model that runs here is known by digests of its weights, its configuration and its tokenizer: they
 are equal or they are not. A function or an endpoint shows nothing but its answers, so it is known
@@ -75,7 +75,7 @@ def difference(before: Any, now: Fingerprint) -> str | None:
 
 
 def merged(before: Fingerprint, now: Fingerprint) -> Fingerprint:
-    """The fingerprint now, with the older answers: what is compared must not drift."""
+    """The new fingerprint with the older answers kept, so that the reference does not drift."""
     if ANSWERS not in now:
         return now
     return now | {ANSWERS: now[ANSWERS] | before.get(ANSWERS, {})}
@@ -170,7 +170,7 @@ def _is_own(classifier: Any) -> bool:
 
 
 def _digests(classifier: Any) -> Fingerprint:
-    """What can be told of a classifier without asking it."""
+    """Digests that need no question to the classifier."""
     if not _is_own(classifier):
         return _of_torch(getattr(classifier, "model", None))
     origin = getattr(classifier, "origin", classifier)  # what a compiled model was made from

@@ -1,4 +1,4 @@
-"""Where a model is read from, and why it could not be: missing or damaged, each with its remedy.
+"""Turns loading errors of transformers into ModelErrors, and checks what was loaded.
 
 The readers below us fail in a hundred ways of their own; what they say is kept as the reason.
 """
@@ -40,13 +40,13 @@ def model_source(name: str) -> str:
 
 
 def _guess(name: str) -> None:
-    """A near miss of "demo" should not wait for the hub."""
+    """Raise an error for a misspelt "demo" without asking the hub."""
     if name != "demo" and sorted(name) == sorted("demo"):
         raise ModelError(f"There is no model {name!r}.", 'Did you mean "demo"?')
 
 
 def first_line(error: BaseException) -> str:
-    """What an error says, in one line."""
+    """The first line of an error's message."""
     lines = str(error).strip().split("\n")
     return lines[0].rstrip(".:") or type(error).__name__
 

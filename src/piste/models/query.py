@@ -35,7 +35,7 @@ Answer = TypeVar("Answer")
 
 
 class Meter:
-    """One progress for several runs, each of which counts from 0."""
+    """One progress callback for several queries, each of which counts from 0."""
 
     def __init__(self, progress: Progress | None) -> None:
         self.progress = progress
@@ -52,7 +52,7 @@ class Meter:
 
 @dataclass
 class Query:
-    """One explanation's line to the model, with its meter, its budget and its goal."""
+    """One explanation's access to the model: it counts, batches and keeps to the budget."""
 
     classifier: Classifier
     frame: Frame
@@ -78,19 +78,19 @@ class Query:
         return None if self.budget is None else max(0, self.budget - self.forwards)
 
     def anew(self, budget: int | None) -> "Query":
-        """A line that counts from 0, with a budget of its own, and knows all answers so far."""
+        """A query that counts from 0, with its own budget, and shares the answers so far."""
         return replace(
             self, budget=budget, forwards=0, tokens=0, seconds=0.0, planned=0, longest=0, whole=None
         )
 
     def count_too(self, line: "Query") -> None:
-        """Add what another line, that began at 0, has cost."""
+        """Add the cost of another query, made by `anew`."""
         self.forwards += line.forwards
         self.tokens += line.tokens
         self.seconds += line.seconds
 
     def plan(self, sequences: int) -> None:
-        """Say that so many more sequences are coming, for the progress bar."""
+        """Announce how many more sequences are coming, for the progress bar."""
         self.planned = self.forwards + sequences
 
     def logits(self, rows: Ragged) -> FloatArray:
@@ -107,7 +107,7 @@ class Query:
         return np.concatenate([logits for _, logits in answers])[order]
 
     def notes(self) -> tuple[str, ...]:
-        """What the classifier has to say of its answers to this query."""
+        """The classifier's notes on its answers to this query."""
         if not isinstance(self.classifier, WithNotes):
             return self.remarks
         with turn(self.gathering):
@@ -161,7 +161,7 @@ class Query:
         return weights, answers[0][1]
 
     def gradient_rows(self, tokens: int) -> int:
-        """How many sequences of so many tokens go at once where gradients are kept."""
+        """How many sequences of this length make up a batch where gradients are kept."""
         return max(1, self.batch_tokens // GRADIENT_SHARE // max(1, tokens))
 
     def _in_batches(
@@ -287,7 +287,7 @@ class Query:
 
 
 def turn(gathering: Gathering | None) -> AbstractContextManager[object]:
-    """One thread at a time among those that gather their questions."""
+    """The lock of a gathering, if there is one: one thread at a time."""
     return nullcontext() if gathering is None else gathering.turn
 
 

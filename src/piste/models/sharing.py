@@ -33,7 +33,7 @@ class _Question:
 
 @dataclass
 class Gathering:
-    """The way of several threads to one classifier. Use it through `together`."""
+    """Collects the questions of several threads to one classifier. Use it through `together`."""
 
     classifier: Classifier
     active: int = 0  # threads that may ask
@@ -58,7 +58,7 @@ class Gathering:
         return question.answer
 
     def leave(self) -> None:
-        """A thread that asks no more."""
+        """Say that this thread will not ask again."""
         with self.lock:
             self.active -= 1
             self.lock.notify_all()
@@ -90,7 +90,7 @@ class Gathering:
             start += len(question.ids)
 
     def _answer_one_by_one(self, asked: list[_Question], problem: Exception) -> None:
-        """Who asked what the model cannot answer hears so; the others get their answers."""
+        """Answer each question by itself, so that only those the model cannot answer fail."""
         for question in asked:
             try:
                 if len(asked) == 1:

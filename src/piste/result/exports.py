@@ -31,7 +31,7 @@ def to_pandas(explanation: Explanation) -> pandas.DataFrame:
 
 
 def places(explanation: Explanation) -> dict[str, Any]:
-    """The columns that say who each player is: its text, and where it stands."""
+    """The columns that identify each player: its text and position."""
     players = explanation.players
     return {
         explanation.unit: [player.text for player in players],
@@ -41,7 +41,7 @@ def places(explanation: Explanation) -> dict[str, Any]:
 
 
 def data_frame(columns: Mapping[str, Any]) -> pandas.DataFrame:
-    """A data frame of these columns, where pandas is there."""
+    """A data frame of these columns; raises an error where pandas is missing."""
     frame: pandas.DataFrame = require("pandas", "to_pandas()").DataFrame(columns)
     return frame
 

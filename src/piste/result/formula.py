@@ -1,4 +1,4 @@
-"""A fitted surrogate by itself: what it says of any part of the text, without the model."""
+"""The fitted surrogate: predictions for any part of the text, without the model."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Formula:
         return cls(values, importances, None, lengths=ones, level=0 * ones, scale=ones)
 
     def score(self, kept: Sequence[int]) -> float:
-        """What the surrogate says of these players alone."""
+        """The surrogate's score of these players alone."""
         chosen = np.asarray(kept, dtype=np.int64)
         values, logs = self.values[chosen], self.importances[chosen]
         if self.frame is not None:

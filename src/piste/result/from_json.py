@@ -1,4 +1,4 @@
-"""Plain data back into an `Explanation`, with every field checked: the file may be anybody's."""
+"""Reads an `Explanation` from plain data, and checks every field: files may be malicious."""
 
 import json
 import math

@@ -108,7 +108,7 @@ def _maybe_mean(numbers: Sequence[float | None], weights: Sequence[float]) -> fl
 
 
 def _fidelity(fidelities: Sequence[Fidelity | None]) -> Fidelity | None:
-    """By kind, the figures of the window that is explained worst: they must not flatter."""
+    """The agreement of the worst window, by kind of check."""
     checks: dict[str, list[Agreement]] = {}
     for fidelity in fidelities:
         for kind, check in (fidelity.checks if fidelity is not None else {}).items():
@@ -138,7 +138,7 @@ def _fit(reports: Sequence[FitReport | None], weights: Sequence[float]) -> FitRe
 
 
 def _stopped(parts: Sequence[Stopped | None]) -> Stopped | None:
-    """The least sure of the windows speaks for all."""
+    """The stopping report of the least certain window."""
     known = [stopped for stopped in parts if stopped is not None]
     return max(known, key=lambda stopped: stopped.spread) if known else None
 
@@ -154,7 +154,7 @@ def _weights_note(weights: Sequence[float]) -> str:
 
 
 def _notes(parts: Sequence[Explanation]) -> list[str]:
-    """What the windows have to say, each kind of thing once."""
+    """The notes of all windows, each kind once."""
     said: dict[str, list[tuple[int, str]]] = {}
     for window, part in enumerate(parts, start=1):
         for note in part.notes:
@@ -163,7 +163,7 @@ def _notes(parts: Sequence[Explanation]) -> list[str]:
 
 
 def _told(notes: Sequence[tuple[int, str]], windows: int) -> str:
-    """One note, and in how many windows there is the like."""
+    """One note, with the number of windows that have a similar one."""
     window, note = notes[0]
     if len({text for _, text in notes}) == 1 and len(notes) == windows:
         return note

@@ -1,4 +1,4 @@
-"""A text as a tokenizer reads it, checked before, and cut where it is longer than a model reads."""
+"""A text as a tokenizer encodes it: checked, and cut to what the model reads."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

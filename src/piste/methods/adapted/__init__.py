@@ -1,4 +1,4 @@
-"""What another library found, as a method: explained, compared and measured like our own."""
+"""Scores of another library as a method: explained, compared and measured like our own."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Adapted(Method):
     same_scale: bool | None = None
 
     def settings(self) -> dict[str, Any]:
-        """A digest tells one result or function from another."""
+        """The settings, with a digest that identifies the result or function."""
         known = {"name": self.name, "label": self.label, "same_scale": self.same_scale}
         return {"adapted": _digest(self.result), **known}
 
@@ -79,7 +79,7 @@ class Adapted(Method):
         return self.result(text, target.label) if _takes_two(self.result) else self.result(text)
 
     def _signed(self, foreign: Foreign, target: Target) -> Foreign:
-        """The scores towards the target: as they are, or turned round for the other of two."""
+        """The scores towards the target; negated where they are for the other of two labels."""
         if foreign.labelled or len(target.labels) == 1:
             return foreign
         if self.label is None:
@@ -141,7 +141,7 @@ def adapt(
 
 
 def _takes_two(function: Any) -> bool:
-    """Whether a function wants the label too: a second argument without a default."""
+    """Whether a function takes the label too: a second argument without a default."""
     try:
         given = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # built in
@@ -151,7 +151,7 @@ def _takes_two(function: Any) -> bool:
 
 
 def _check_side(foreign: Foreign, target: Target) -> None:
-    """Scores that add up to the other label's score are that label's."""
+    """Refuse scores that add up to the score of the other label."""
     other = foreign.total is not None and _near(foreign.total, -target.score)
     if other and len(target.labels) == 2 and abs(target.score) > CLOSE:
         name = next(label for label in target.labels if label != target.label)
@@ -167,7 +167,7 @@ def _near(one: float, other: float) -> bool:
 
 
 def _laid(pieces: Sequence[Piece], players: Players) -> FloatArray:
-    """Every piece's score on the players under it, in proportion to how much of it they cover."""
+    """Each piece's score, distributed over its players in proportion to their overlap."""
     scores, covered = np.zeros(len(players)), False
     ends = [player.end for player in players.items]
     for piece in pieces:
@@ -197,7 +197,7 @@ def _on_no_scale(foreign: Foreign, target: Target) -> str:
 
 
 def _digest(result: Any) -> str:
-    """What tells one result from another, or one function from another of the same name."""
+    """A digest that identifies a result, or a function among others of the same name."""
     code = getattr(result, "__code__", None)
     if code is not None:
         content: object = (code.co_code, code.co_names, repr(code.co_consts))

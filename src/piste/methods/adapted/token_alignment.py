@@ -50,7 +50,7 @@ def _is_frame(piece: str, index: int, span: Span | None, following: Span | None)
 
 
 def _here(text: str, piece: str, position: int) -> Span | None:
-    """The piece, if it comes next: after blanks, and after punctuation that was left out."""
+    """The span of the piece if it comes next, skipping blanks and punctuation."""
     if not piece:
         return None
     for start in range(position, len(text) + 1):
@@ -113,7 +113,7 @@ def _whole(text: str, word: str) -> list[Span]:
 
 
 def _is_whole(text: str, start: int, end: int) -> bool:
-    """Whether no letter goes on at either end; a mark ends itself."""
+    """Whether no word character of the span continues beyond it on either side."""
     before = start > 0 and is_word_character(text[start]) and is_word_character(text[start - 1])
     after = end < len(text) and is_word_character(text[end - 1]) and is_word_character(text[end])
     return not before and not after
@@ -128,7 +128,7 @@ def stripped(token: str) -> str:
 
 
 def folded(text: str) -> str:
-    """The text in small letters without accents, as long as it was."""
+    """The text in lower case without accents, with its length unchanged."""
     return "".join(map(_letter, text))
 
 

@@ -49,7 +49,7 @@ class Fit:
         return self.model.attention(counts)[1]
 
     def so_far(self) -> dict[str, FloatArray]:
-        """The scores that need no random draws: watching must not change what is found."""
+        """The scores that need no random draws, so that watching does not change the result."""
         groups = self.players.groups
         return {
             "value": self.model.alone()[groups, 0],
@@ -110,7 +110,7 @@ def removed(rows: Ragged, count: int) -> FloatArray:
 
 @dataclass(frozen=True)
 class Standing:
-    """The scores `lin` of distinct players, and what else the answers allow them to be."""
+    """Stopping rule and sampling odds, from the scores `lin` and their posterior draws."""
 
     scores: FloatArray  # [players]
     draws: FloatArray  # [draws, players]

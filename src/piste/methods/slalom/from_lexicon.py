@@ -1,4 +1,4 @@
-"""A text explained by a lexicon: the scores of its words are known, the model is hardly asked."""
+"""A text explained by a lexicon of known words, with few questions to the model."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ class _Text:
 
     @property
     def is_off(self) -> bool:
-        """Whether that is more than usual."""
+        """Whether the gap is larger than on the texts that the lexicon was built from."""
         return self.gap.rmse > FAR * self.lexicon.errors.get("texts", np.inf)
 
     def errors(self, rng: np.random.Generator) -> dict[str, FloatArray]:
@@ -200,7 +200,7 @@ class _Text:
         return self.known.scaled(spreads)
 
     def _errors(self, errors: FloatArray) -> FloatArray:
-        """Of unknown words the spread of all words: nothing is known but that they are words."""
+        """Standard errors by group; unknown words get the largest of the lexicon, 1 at least."""
         known = self.places >= 0
         if known.all():
             return errors[self.places]

@@ -17,14 +17,14 @@ import numpy as np
 import torch
 
 from piste.arrays import FloatArray, IntArray
-from piste.errors import ModelError, few
+from piste.errors import ModelError
 from piste.models.backends import graph_cache, openvino_runtime
 from piste.models.backends.huggingface import HuggingFaceClassifier, unpadded
 from piste.models.backends.openvino_runtime import Network
 from piste.models.backends.pretrained import ANY_TYPE, evaluating, plain, quiet, types_of
 from piste.models.fingerprint import content_digest, weights_digest
 from piste.models.loading_errors import is_out_of_memory
-from piste.models.protocol import Outputs
+from piste.models.protocol import Outputs, described
 from piste.text.encoding import TYPE, Encoding, truncated
 
 log = logging.getLogger(__name__)
@@ -62,7 +62,7 @@ class CompiledClassifier:
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     def __repr__(self) -> str:
-        return f"<{few((self.name,))}: {few(self.labels, 8)}; {self.backend}>"
+        return described(self)
 
     @property
     def name(self) -> str:

@@ -9,9 +9,9 @@ import numpy as np
 from scipy.special import logit
 
 from piste.arrays import FloatArray, IntArray
-from piste.errors import OutputError, SettingError, choices, few
+from piste.errors import OutputError, SettingError, choices
 from piste.models.loading_errors import first_line
-from piste.models.protocol import Outputs
+from piste.models.protocol import Outputs, described
 from piste.text.encoding import BETWEEN, Encoding, Frame
 from piste.text.units import Span, is_character_script, is_word_character, word_spans
 from piste.threads import lock_for
@@ -83,9 +83,7 @@ class FunctionClassifier:
         return MEANT[self.scale]
 
     def __repr__(self) -> str:
-        return (
-            f"<{few((self.name,))}: {few(self.labels or ('labels not known yet',), 8)}; function>"
-        )
+        return described(self)
 
     def encode(self, text: str, pair: str | None = None) -> Encoding:
         if pair is not None:

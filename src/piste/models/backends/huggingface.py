@@ -16,7 +16,7 @@ import transformers
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from piste.arrays import FloatArray, IntArray
-from piste.errors import ModelError, OutputError, few
+from piste.errors import ModelError, OutputError
 from piste.models import loading_errors
 from piste.models.backends.pretrained import (
     ANY_TYPE,
@@ -36,7 +36,7 @@ from piste.models.backends.pretrained import (
     read,
     types_of,
 )
-from piste.models.protocol import Outputs
+from piste.models.protocol import Outputs, described
 from piste.text.encoding import Encoding
 
 INSTALLED = "_output_capturing_hooks_installed"  # how transformers marks a model that has its hooks
@@ -53,7 +53,7 @@ class HuggingFaceClassifier:
     owned: bool = False  # piste read the model from files: nobody else changes its weights
 
     def __repr__(self) -> str:
-        return f"<{few((self.name,))}: {few(self.labels, 8)}; {self.backend}>"
+        return described(self)
 
     @property
     def backend(self) -> str:

@@ -35,7 +35,7 @@ from piste.models.backends.pretrained import (
     read,
 )
 from piste.models.backends.prompt import Prompt, check_answers, read_prompt
-from piste.models.protocol import Outputs
+from piste.models.protocol import Outputs, described
 from piste.text.encoding import Encoding
 from piste.threads import lock_for
 
@@ -54,7 +54,7 @@ class LanguageModelClassifier:
     outputs: Outputs = "classes"
 
     def __repr__(self) -> str:
-        return f"<{self.name}: {', '.join(self.labels)}; {self.backend}>"
+        return described(self)
 
     @property
     def backend(self) -> str:

@@ -26,7 +26,7 @@ from piste.models.backends.pretrained import (
     read,
 )
 from piste.models.fingerprint import file_digest
-from piste.models.protocol import Outputs
+from piste.models.protocol import Outputs, described
 from piste.text.encoding import TYPE, Encoding
 
 NAMES = ("input_ids", "attention_mask", "token_type_ids")
@@ -49,7 +49,7 @@ class OnnxClassifier:
     digest: str = ""  # of the files it was read from
 
     def __repr__(self) -> str:
-        return f"<{self.name}: {', '.join(self.labels)}; {self.backend}>"
+        return described(self)
 
     @property
     def backend(self) -> str:

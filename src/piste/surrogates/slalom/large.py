@@ -274,7 +274,7 @@ class _Problem:
 
 
 def _conjugate_gradients(times: Solver, inverse: FloatArray, right: FloatArray) -> FloatArray:
-    """inverse: of the diagonal, as preconditioner."""
+    """The solution by conjugate gradients; `inverse` of the diagonal is the preconditioner."""
     solution, _ = cg(
         _operator(times, len(right)),
         right,

@@ -1,4 +1,4 @@
-"""What is believed of values and importances before the first answer, and after the last.
+"""The prior of values and importances, and the posterior after a fit.
 
 The prior is Gaussian. The posterior says how sure a fit is: where else the answers could have led
 it, and what that means for the scores.
@@ -90,7 +90,7 @@ class PriorTerms:
 
 @dataclass(frozen=True)
 class Slopes:
-    """What each row pulls at, and how far it is off, in the units of the standardised margins."""
+    """Each row's derivatives and deviation, in the units of the standardised margins."""
 
     attention: sparse.csr_array  # A [rows, players (+ frame)]
     jacobians: tuple[sparse.csr_array, ...]  # D of each output [rows, players]
@@ -166,7 +166,7 @@ def score_errors(
 
 
 def spread(draws: FloatArray) -> FloatArray:
-    """Half the width that holds the middle 68 %: the standard error, if one wild draw is no matter.
+    """A robust standard error: half the width of the middle 68 % of the draws.
 
     Products such as `lin` have long tails, which would rule a plain standard deviation.
     """
@@ -181,7 +181,7 @@ def deviations(
     roots: tuple[FloatArray, FloatArray],
     mixed: FloatArray,
 ) -> FloatArray:
-    """How far each row is off once it has no say of its own [rows, outputs] (HC3).
+    """The leave-one-out residual of each row [rows, outputs] (HC3).
 
     roots: Cholesky factors of M and S.
     """
