@@ -15,9 +15,9 @@ import texts
 
 import piste
 from piste.arrays import Ragged
+from piste.decision import margins
 from piste.design import deletions, short, singles, subsets
 from piste.models.query import Query
-from piste.models.target import margins
 from piste.text.players import Players, split
 
 ROWS = 60  # fresh sequences of each kind

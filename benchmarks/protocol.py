@@ -20,9 +20,9 @@ import numpy as np
 from scipy.special import expit
 
 from piste.arrays import Ragged
+from piste.decision import margins
 from piste.models.protocol import Classifier
 from piste.models.query import Query
-from piste.models.target import margins
 from piste.result.formula import Formula
 from piste.text.players import Players, split
 

@@ -3,12 +3,16 @@
 import ast
 from pathlib import Path
 
-SOURCE = Path(__file__).parents[1] / "src" / "piste"
+import piste
+from scripts.trace_walk import TEXT, walk
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "piste"
 
 # Left to right. Rooms of one set do not import each other.
 ORDER = [
     {"errors", "lazy"},
-    {"arrays", "extras", "files", "options"},
+    {"arrays", "extras", "files", "options", "threads"},
     {"data", "result"},
     {"lexicon", "text"},
     {"design", "models", "surrogates"},
@@ -39,7 +43,6 @@ TORCH = {
     "models/backends/next_tokens.py",
     "models/backends/onnx.py",
     "models/backends/pretrained.py",
-    "models/tokens.py",
     "models/backends/compiled.py",
     "models/backends/openvino_runtime.py",
     "models/randomised.py",
@@ -140,3 +143,12 @@ def test_the_rules_see_breaches(tmp_path):
         "text.py in text imports piste.methods, which is not to its left"
     ]
     assert breaches(sneaky, "explain") == []
+
+
+def test_the_walk_of_one_explanation_is_drawn():
+    classifier = piste.load(backend="torch")
+    piste.explain(TEXT, classifier)  # everything is imported before the walk begins
+    files = walk(lambda: piste.explain(TEXT, classifier))
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    section = page.split("## The walk")[1].split("\n## ")[0].splitlines()
+    assert {line.split()[0] for line in section if line.startswith("    ")} == set(files)

@@ -50,7 +50,7 @@ def test_errors_have_the_form_of_the_scores(explanation):
 def test_errors_of_other_scores_are_refused(explanation):
     data = explanation.to_dict()
     del data["errors"]["value"]
-    with pytest.raises(FileError, match="errors are not those of the scores"):
+    with pytest.raises(FileError, match="do not go with scores of"):
         piste.Explanation.from_dict(data)
 
 

@@ -1,4 +1,5 @@
 import importlib
+import inspect
 import json
 import re
 import subprocess
@@ -60,3 +61,28 @@ def test_packages_load_their_names_when_used():
     imports = "; ".join(f"import piste.{package}" for package in PACKAGES)
     loaded = set(json.loads(run(f"{imports}; import json, sys; print(json.dumps([*sys.modules]))")))
     assert not loaded & {"torch", "transformers", "matplotlib"}
+
+
+def public_functions():
+    """Every function that piste exports, and every public method of its classes, by name."""
+    modules = [piste, *(importlib.import_module(f"piste.{name}") for name in MODULES)]
+    for module in modules:
+        for name in module.__all__:
+            value = getattr(module, name)
+            members = vars(value) if inspect.isclass(value) else {name: value}
+            for member, function in members.items():
+                function = getattr(function, "__func__", function)  # class and static methods
+                if inspect.isfunction(function) and not member.startswith("_"):
+                    yield f"{module.__name__}.{name}.{member}", function
+
+
+def test_no_public_function_takes_more_than_nine_parameters():
+    counts = {
+        name: sum(
+            parameter.kind != parameter.VAR_KEYWORD and parameter.name not in ("self", "cls")
+            for parameter in inspect.signature(function).parameters.values()
+        )
+        for name, function in public_functions()
+    }
+    assert len(counts) > 50
+    assert {name: count for name, count in counts.items() if count > 9} == {}

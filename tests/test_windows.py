@@ -7,8 +7,7 @@ import pytest
 
 import piste
 from piste.errors import SettingError
-from piste.text.cutting import cut, truncated, windows
-from piste.text.encoding import Encoding
+from piste.text.encoding import Encoding, cut, truncated, windows
 from piste.text.players import split
 from tests.conftest import tiny_bert
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from piste.data import Columns as Columns
     from piste.data import Example as Example
     from piste.decision import Decision as Decision
+    from piste.decision import predict as predict
     from piste.errors import PisteError as PisteError
     from piste.explain import explain as explain
     from piste.lexicon import Lexicon as Lexicon
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from piste.models.backends.function import from_function as from_function
     from piste.models.backends.language_model import from_llm as from_llm
     from piste.models.loading import load as load
-    from piste.models.predict import predict as predict
     from piste.options import Options as Options
     from piste.result.explanation import Explanation as Explanation
     from piste.result.explanation import Player as Player
@@ -60,7 +60,7 @@ _HOMES = {
     "from_function": "piste.models.backends.function",
     "from_llm": "piste.models.backends.language_model",
     "from_endpoint": "piste.models.backends.endpoint",
-    "predict": "piste.models.predict",
+    "predict": "piste.decision",
     "explain": "piste.explain",
     "compare": "piste.compare",
     "evaluate": "piste.runs.evaluate",

@@ -1,4 +1,4 @@
-"""Several explanations of one decision side by side, and what each is worth on this very text."""
+"""Several explanations of one decision side by side, with measures of how faithful each is."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from piste.arrays import FloatArray
 from piste.decision import Decision
 from piste.errors import PisteError, SettingError, few
 from piste.explain import explain
-from piste.files import write_atomic
+from piste.files import also_written
 from piste.methods import find_method
 from piste.methods.base import Method
 from piste.metrics.agreement import agreement
@@ -44,7 +44,7 @@ SCHEMA = 1
 
 @dataclass(frozen=True)
 class Figures:
-    """What one explanation is worth on its text; None where it cannot be said."""
+    """Measures of one explanation on its text; None where one cannot be computed."""
 
     deletion: float | None  # mean fall of the probability, highest-scored first; higher is better
     insertion: float | None  # what the highest-scored alone leave missing; lower is better
@@ -85,7 +85,9 @@ class Comparison:
         """Plain data, ready for JSON."""
         return {
             "schema": SCHEMA,
-            "explanations": {name: found.to_dict() for name, found in self.explanations.items()},
+            "explanations": {
+                name: explanation.to_dict() for name, explanation in self.explanations.items()
+            },
             "failed": dict(self.failed),
             "agreement": [[_number(value) for value in row] for row in self.agreement.tolist()],
             "measured": {name: asdict(figures) for name, figures in self.measured.items()},
@@ -94,10 +96,7 @@ class Comparison:
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """The comparison as JSON text, also written to `path` when given."""
-        text = json.dumps(self.to_dict(), indent=1, allow_nan=False)
-        if path is not None:
-            write_atomic(path, text + "\n")
-        return text
+        return also_written(json.dumps(self.to_dict(), indent=1, allow_nan=False), path, end="\n")
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row a player: its text and place, and the score that each method ranks by."""
@@ -109,10 +108,7 @@ class Comparison:
         """One self-contained HTML page, also written to `path` when given."""
         from piste.render.comparison_html import page
 
-        text = page(self)
-        if path is not None:
-            write_atomic(path, text)
-        return text
+        return also_written(page(self), path)
 
     @property
     def verdict(self) -> str:
@@ -188,7 +184,7 @@ def compare(
 
 
 def named(methods: Sequence[str | Method]) -> dict[str, Method]:
-    """The methods by name; a name that comes again is numbered."""
+    """The methods by name; repeated names are numbered."""
     if isinstance(methods, str) or not methods:
         raise SettingError(f"methods is {methods!r}.", 'Give several: ["slalom", "lime"].')
     by_name: dict[str, Method] = {}

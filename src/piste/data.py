@@ -108,7 +108,7 @@ def _example(row: Row, index: int, columns: Columns) -> Example:
 
 
 def _label(given: object) -> int | str | None:
-    """A label as the data has it: a number or a name. 1.0 is 1, NaN is none.
+    """A label from the data, a number or a name; 1.0 becomes 1, NaN becomes None.
 
     Anything else (0.5, a list) is kept in writing, so that it is reported as a label that the
     model does not know.
@@ -149,14 +149,14 @@ _MARKS = {0: 0, 1: 1, "0": 0, "1": 1}  # False and True are 0 and 1
 
 
 def _listed(given: object) -> object:
-    """A list, also where a CSV cell holds it as JSON."""
+    """A list, parsed from JSON where a CSV cell holds it as text."""
     if not isinstance(given, str):
         return given
     try:
-        found = json.loads(given)
+        parsed = json.loads(given)
     except ValueError:
         return None
-    return found if isinstance(found, list) else None
+    return parsed if isinstance(parsed, list) else None
 
 
 def _rows(source: str | os.PathLike[str], split: str) -> Iterator[Row]:
@@ -208,7 +208,7 @@ def _opened(raw: IO[bytes], path: Path) -> io.TextIOWrapper:
 
 
 def _csv(stream: IO[str], path: Path, delimiter: str) -> Iterator[Row]:
-    """Rows by the names in the first one. A row that is not CSV is one with a problem."""
+    """Rows keyed by the header; a malformed row becomes a row with a problem."""
     records = _records(stream, path, delimiter)
     _, header = next(records, ("", []))
     if isinstance(header, str):
@@ -259,7 +259,7 @@ def _place(first: int, last: int) -> str:
 
 
 def _next_record(reader: Iterator[list[str]]) -> list[str] | None:
-    """With cells of any length. Python's limit is one for all readers: it comes back after each."""
+    """The next record, with cells of any length; the process-wide limit is restored after each."""
     before = csv.field_size_limit(LONGEST_CELL)
     try:
         return next(reader, None)
@@ -268,7 +268,7 @@ def _next_record(reader: Iterator[list[str]]) -> list[str] | None:
 
 
 class _Lines:
-    """The lines of a stream, and which of them were read lately."""
+    """The lines of a stream, with a copy of those read since the last record."""
 
     def __init__(self, stream: IO[str]) -> None:
         self.stream, self.ended = stream, False

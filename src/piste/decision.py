@@ -1,29 +1,39 @@
-"""One text in front of one model: its players, the number that is explained, the line to ask on."""
+"""One text in front of one model: its players, the number that is explained, the line to ask on.
+
+One scale for everybody: the log-odds of the target, or the raw score of a regression.
+"""
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, logsumexp
 
 from piste.arrays import FloatArray, IntArray, Ragged
+from piste.errors import InputError, OutputError, SettingError, choices
+from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier
 from piste.models.query import Query
-from piste.models.target import LOG_ODDS, margins, resolve_target
 from piste.options import DEFAULT, Options
 from piste.result.explanation import Target
-from piste.text.cutting import truncated
-from piste.text.encoding import Encoding, texts
+from piste.text.encoding import Encoding, check_text, texts, truncated
 from piste.text.players import Players, split
 
 __all__ = ["Decision"]
+LOG_ODDS, RAW = "log-odds", "raw score"
+CENTRED = "logit above the mean of all classes"  # where classes are fitted together
+RANKS = ("predicted", "runner-up")  # by the model's answer to the text
+LARGEST = 1e100  # squares of larger numbers leave float64
+SCALES = ("probability", "log-odds")
 
 
 @dataclass
 class Decision:
-    """What methods and metrics work on. Nothing is asked twice on its query."""
+    """What methods and metrics work on; its query never asks the same sequence twice."""
 
     query: Query
     players: Players
@@ -64,7 +74,7 @@ class Decision:
         return margins(logits, self.query.classifier, self.target.index)
 
     def keeping(self, kept: Iterable[IntArray]) -> FloatArray:
-        """The target's score [sets] for each set of kept players; all others are really gone."""
+        """The target's score [sets] for each set of kept players; all others are deleted."""
         return self.margins(Ragged.of([np.sort(row).tolist() for row in kept]))
 
     def falls(self, kept: Iterable[IntArray]) -> FloatArray:
@@ -81,3 +91,110 @@ class Decision:
         kept = [index for index in range(len(self.players)) if index not in removed]
         logits = self.logits(Ragged.of([kept]))
         return float(self.target_scores(logits)[0]), int(np.argmax(logits[0]))
+
+
+def resolve_target(classifier: Classifier, logits: FloatArray, wanted: str | int | None) -> Target:
+    """The target that `wanted` names; None is the predicted output. `logits` is [outputs].
+
+    A label's name, its index, "predicted" or "runner-up".
+    """
+    labels = classifier.labels or tuple(f"class {i}" for i in range(len(logits)))
+    if len(labels) != len(logits):
+        raise OutputError(
+            f"The model gives {len(logits)} outputs but has {len(labels)} labels.",
+            "Pass as many labels as outputs, in their order.",
+        )
+    ranked = np.argsort(-logits, kind="stable")
+    index = int(ranked[0]) if wanted is None else _index(labels, wanted, ranked)
+    score = float(margins(logits[None, :], classifier, index)[0])
+    scale = scale_of(classifier)
+    return Target(
+        index=index,
+        label=labels[index],
+        scale=scale,
+        score=score,
+        probability=None if scale == RAW else float(expit(score)),
+        labels=labels,
+    )
+
+
+def scale_of(classifier: Classifier) -> str:
+    """The scale of the explained number."""
+    return RAW if classifier.outputs == "raw" else LOG_ODDS
+
+
+def margins(logits: FloatArray, classifier: Classifier, index: int) -> FloatArray:
+    """The explained number for each row [rows] of outputs [rows, outputs].
+
+    Log-odds against all other classes together: for two classes the difference of logits.
+    """
+    largest = float(np.abs(logits).max(initial=0.0))
+    if not largest <= LARGEST:
+        raise OutputError(
+            f"The model's answers are as large as {largest:.0e}.",
+            "Nothing can be fitted to such numbers: check what the model returns.",
+        )
+    explained = logits[:, index]
+    if classifier.outputs == "classes":
+        explained = explained - logsumexp(np.delete(logits, index, axis=1), axis=1)
+    return np.asarray(explained, dtype=np.float64)
+
+
+def _index(labels: tuple[str, ...], wanted: str | int, ranked: IntArray) -> int:
+    """The index of the output; a label named "predicted" takes precedence over the keyword."""
+    if isinstance(wanted, int) and not isinstance(wanted, bool):
+        if -1 < wanted < len(labels):
+            return wanted
+        raise SettingError(
+            f"There is no target {wanted}.", f"Give 0 to {len(labels) - 1}, or a label's name."
+        )
+    if wanted in labels:
+        return labels.index(str(wanted))
+    folded = [label.casefold() for label in labels]
+    if folded.count(str(wanted).casefold()) == 1:
+        return folded.index(str(wanted).casefold())
+    if str(wanted).isdecimal() and int(wanted) < len(labels):
+        return int(wanted)
+    if wanted in RANKS and RANKS.index(str(wanted)) < len(labels):
+        return int(ranked[RANKS.index(str(wanted))])
+    every = () if wanted == "all" else ("all",)  # where that is not to be had
+    raise choices("target", wanted, (*labels, *RANKS[: len(labels)], *every))
+
+
+def predict(
+    texts: Iterable[str],
+    classifier: Classifier | str | None = None,
+    scale: Literal["probability", "log-odds"] = "probability",
+) -> FloatArray:
+    """The model's prediction for every label of each text: an array [texts, labels].
+
+    The form that lime and shap want of a model: `lambda texts: piste.predict(texts, classifier)`.
+    scale: "probability" or "log-odds", of the label against all others; a model that gives raw
+    numbers gives them in either. A text that is too long is cut. An empty one is asked as it
+    is; where no special tokens would stand there either, it counts as undecided (log-odds 0).
+    """
+    given = list(texts) if isinstance(texts, Iterable) and not isinstance(texts, str) else []
+    if not given or not all(isinstance(text, str) for text in given):
+        raise InputError(
+            f"predict takes one text or more, in a list, not {reprlib.repr(texts)}.",
+            'Give ["A text."].',
+        )
+    if scale not in SCALES:
+        raise choices("scale", scale, SCALES)
+    classifier = as_classifier(classifier)
+    rows = [_ids(classifier, text) for text in given]
+    sample = classifier.encode("a")  # for its frame, and for a number of labels
+    query = Query(classifier, sample.frame)
+    known = np.array([bool(row) or query.frame.size > 0 for row in rows])
+    asked = Ragged.of([row for row, is_known in zip(rows, known, strict=True) if is_known])
+    logits = query.logits(asked if len(asked) else Ragged.of([sample.ids]))
+    answers = np.zeros((len(rows), logits.shape[1]))  # undecided, where there is nothing to read
+    if len(asked):
+        margin = [margins(logits, classifier, index) for index in range(logits.shape[1])]
+        answers[known] = np.stack(margin, axis=1)
+    is_probability = scale == "probability" and scale_of(classifier) != RAW
+    return np.asarray(expit(answers)) if is_probability else answers
+
+
+def _ids(classifier: Classifier, text: str) -> tuple[int, ...]:
+    return truncated(classifier.encode(check_text(text))).ids if text.strip() else ()

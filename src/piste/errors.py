@@ -1,4 +1,4 @@
-"""What can go wrong, said in two parts: the cause, and what to do about it."""
+"""Errors in two parts: the cause, and the remedy."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ class PisteError(Exception):
 
 
 def printable(text: str) -> str:
-    """One line, where what acts on a terminal or hides (escapes, bidi marks) stands as its code.
+    """The text on one line, with control and invisible characters (escapes, bidi marks) escaped.
 
     Labels, paths and texts are quoted in messages, and they may be anybody's.
     """
@@ -67,19 +67,11 @@ def choices(name: str, given: object, valid: "list[str] | tuple[str, ...]") -> S
 
 
 def few(names: Sequence[object], most: int = 30) -> str:
-    """The names in a row, a thousand of them cut to what a message can hold."""
+    """The names joined by commas; a long list is cut after `most`."""
     more = f" ... and {len(names) - most:,} more" if len(names) > most else ""
     return printable(", ".join(map(str, names[:most])) + more)
 
 
-def whole_number(name: str, given: object, least: int) -> int:
-    """The number as a plain int (numpy's are welcome), or the error for one that is none."""
-    number = None if isinstance(given, bool) else getattr(given, "__index__", None)
-    if number is None or number() < least:
-        raise SettingError(f"{name} is {given!r}.", f"Give a whole number from {least}.")
-    return int(number())
-
-
 def percent(share: float, digits: int = 0) -> str:
-    """A share as a percentage, with the space that typographers want."""
+    """A share as a percentage, with a space before the sign."""
     return f"{100 * share:.{digits}f} %"

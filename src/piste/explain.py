@@ -9,22 +9,20 @@ from typing import Any
 import numpy as np
 
 from piste.arrays import FloatArray, Ragged
-from piste.decision import Decision
+from piste.decision import Decision, margins, resolve_target
 from piste.errors import SettingError
 from piste.extras import versions
 from piste.methods import find_method
 from piste.methods.base import Attribution, Method
-from piste.methods.class_columns import MOST
-from piste.methods.every_class import explain_every_class
+from piste.methods.every_class import MOST, explain_every_class
 from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier
-from piste.models.query import Meter, Progress, Query, Watch
-from piste.models.target import margins, resolve_target
+from piste.models.query import Meter, OnRound, Progress, Query, turn
+from piste.models.sharing import Gathering
 from piste.options import ALL, Options
 from piste.result.explanation import Cost, Explanation
 from piste.result.merging import merged
-from piste.text.cutting import cut
-from piste.text.encoding import Encoding, texts
+from piste.text.encoding import Encoding, cut, texts
 
 
 def explain(
@@ -56,12 +54,14 @@ def explain(
     And `rounds`, called with the scores so far after every round of questions, by a method that
     asks in rounds. What it or `progress` raises ends the explanation.
     """
-    rounds: Watch | None = more.pop("rounds", None)
+    rounds: OnRound | None = more.pop("rounds", None)
     answers: dict[bytes, FloatArray] | None = more.pop("answers", None)
+    gathering: Gathering | None = more.pop("gathering", None)
     options = Options.of(target=target, unit=unit, seed=seed, budget=budget, **more)
     classifier = as_classifier(classifier)
     chosen = choose_method(method, options)
-    encoding = classifier.encode(*texts(text, pair))
+    with turn(gathering):
+        encoding = classifier.encode(*texts(text, pair))
     query = Query(
         classifier,
         encoding.frame,
@@ -71,6 +71,7 @@ def explain(
         Meter(progress),
         answers={} if answers is None else answers,
         rounds=rounds,
+        gathering=gathering,
     )
     plan = _Plan.of(chosen, options, classifier)
     windows = cut(encoding, options.long)
@@ -119,7 +120,7 @@ class _Plan:
 
 
 def _explained(encoding: Encoding, query: Query, plan: _Plan) -> Explanation:
-    """The flow for what fits into the model at once.
+    """The flow for a text that fits into the model at once.
 
     The method does the middle of it: it designs sequences of players, asks the model for its
     answers to them, and fits its scores to these.

@@ -1,4 +1,4 @@
-"""Libraries that piste can do without: the error for one that is missing, and what is installed."""
+"""Optional libraries: the error for one that is missing, and installed versions."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def require(module: str, purpose: str) -> Any:
 @functools.cache
 def versions() -> dict[str, str]:
     """The versions of Python and of the libraries that shape an explanation."""
-    found = {"python": platform.python_version()}
+    installed = {"python": platform.python_version()}
     for package in REPORTED:
         try:
-            found[package] = version(package)
+            installed[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return installed

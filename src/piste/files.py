@@ -1,4 +1,4 @@
-"""Files written whole or not at all, and on the disk when the call returns."""
+"""Atomic and durable file writes."""
 
 import contextlib
 import errno
@@ -35,6 +35,13 @@ def write_atomic(path: str | os.PathLike[str], data: str | bytes) -> Path:
     return target
 
 
+def also_written(text: str, path: str | os.PathLike[str] | None, end: str = "") -> str:
+    """The text, also written to `path` when given, followed by `end`."""
+    if path is not None:
+        write_atomic(path, text + end)
+    return text
+
+
 def append_line(path: Path, line: str) -> None:
     """Append one line, on the disk when this returns; after a failure the file is as it was.
 
@@ -57,7 +64,7 @@ def append_line(path: Path, line: str) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder and those above it, where they are missing."""
+    """Create a folder and its parents where they are missing."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -101,7 +108,7 @@ def _replace(target: Path, payload: bytes, mode: int) -> None:
 
 
 def _write(stream: io.FileIO, payload: bytes) -> None:
-    """All of it: an unbuffered stream may take a part."""
+    """Write all bytes: an unbuffered stream may accept only part of them."""
     left = memoryview(payload)
     while left:
         left = left[stream.write(left) :]

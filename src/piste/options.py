@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from piste.errors import SettingError, choices, whole_number
+from piste.errors import SettingError, choices
 
 if TYPE_CHECKING:
     from piste.lexicon import Lexicon
@@ -37,6 +37,14 @@ def among(*names: str) -> Check:
         return given
 
     return check
+
+
+def whole_number(name: str, given: object, least: int) -> int:
+    """The number as a plain int (numpy's are welcome), or the error for one that is none."""
+    number = None if isinstance(given, bool) else getattr(given, "__index__", None)
+    if number is None or number() < least:
+        raise SettingError(f"{name} is {given!r}.", f"Give a whole number from {least}.")
+    return int(number())
 
 
 def at_least(least: int) -> Check:
@@ -120,7 +128,10 @@ class Options:
             if check is not None and not (given is None and field.default is None):
                 object.__setattr__(self, field.name, check(field.name, given))
         if self.refine is not None and self.lexicon is None:
-            raise SettingError("refine needs a lexicon.", "Give one, or a budget without it.")
+            raise SettingError(
+                f"refine is {self.refine}, and there is no lexicon.",
+                "Give one, or a budget without it.",
+            )
 
     @classmethod
     def of(cls, **given: Any) -> Options:

@@ -343,7 +343,7 @@ def test_numbers_in_any_form(kind, demo):
         ({"nowhere": 1.0}, "None of the given words"),
         ([1.0, 2.0], "There are 2 scores"),
         (np.zeros((3, 4)), "shape"),
-        (["superb"], "no scores that"),
+        (["superb"], "cannot read scores"),
         ([("superb", float("nan"))], "nan"),
         ([("superb", "much")], "no score"),
         ([(1, 2)], "pairs"),

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import piste
+from piste.decision import CENTRED
 from piste.errors import SettingError
-from piste.models.target import CENTRED
 from tests.conftest import tiny_bert
 
 WORDS = [f"w{index}" for index in range(12)]

@@ -5,7 +5,7 @@ import pytest
 
 import piste
 from piste.errors import SettingError
-from piste.methods.slalom.stopping import Standing
+from piste.methods.slalom.fit import Standing
 from tests.planted import PlantedSlalom
 from tests.test_explain import REVIEW
 

@@ -9,10 +9,10 @@ import transformers
 
 import piste
 from piste.arrays import Ragged
+from piste.decision import margins
 from piste.errors import ModelError, OutputError, SettingError
 from piste.models.protocol import WithAttention, WithGradients, WithTokens
 from piste.models.query import GRADIENT_SHARE, Query
-from piste.models.target import margins
 from piste.text.encoding import Frame
 from tests.conftest import tiny_bert, tiny_gpt2
 from tests.models.test_query import Recorder

@@ -15,9 +15,9 @@ from transformers import AutoModelForSequenceClassification, MambaConfig, PreTra
 
 import piste
 from papers.experiments.architectures import MambaForSequenceClassification
+from piste.decision import margins
 from piste.errors import PisteError
 from piste.models.query import Query
-from piste.models.target import margins
 from piste.text.players import split
 from tests.conftest import CORPUS
 

@@ -18,7 +18,6 @@ from piste.models.fingerprint import (
     merged,
     weights_digest,
 )
-from piste.models.shared import shared
 from tests.conftest import tiny_bert, tiny_gpt2
 from tests.endpoint import running
 from tests.pages.desk import PROMPT
@@ -45,7 +44,6 @@ def test_the_same_model_is_known_again(model, wordpiece, tmp_path):
         for backend in ("torch", "openvino"):
             loaded = piste.load(str(tmp_path / folder), backend=backend)
             assert difference(before, fingerprint(loaded, [])) is None
-            assert difference(before, fingerprint(shared(loaded), [])) is None
 
 
 def test_using_a_model_does_not_change_its_fingerprint(model, wordpiece):

@@ -12,9 +12,9 @@ import piste
 from piste.errors import InputError, ModelError, SettingError
 from piste.models.backends import language_model
 from piste.models.backends.prompt import read_prompt
-from piste.models.gathering import together
 from piste.models.query import Query
-from piste.text.cutting import cut
+from piste.models.sharing import together
+from piste.text.encoding import cut
 from piste.text.players import split
 from tests.conftest import tiny_bert, tiny_gpt2
 
@@ -278,14 +278,14 @@ def test_the_note_is_on_the_text_that_it_is_about(model, tokenizer):
     answers = [apart.logits(whole(apart, text))[0] for text in texts]
     middle = float(np.median([np.exp(answer).sum() for answer in answers]))
 
-    def noted(classifier, text):
-        notes = piste.explain(text, classifier, "occlusion").notes
+    def noted(gathering, text):
+        notes = piste.explain(text, apart, "occlusion", gathering=gathering).notes
         return any("of the probability" in note for note in notes)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(language_model, "LITTLE", middle)
         expected = [float(np.exp(answer).sum()) < middle for answer in answers]
-        assert [noted(apart, text) for text in texts] == expected
+        assert [noted(None, text) for text in texts] == expected
         assert list(together(apart, texts, noted, threads=8)) == expected
     assert 0 < sum(expected) < len(texts)
 

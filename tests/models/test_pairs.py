@@ -9,8 +9,7 @@ from transformers import PreTrainedTokenizerFast
 import piste
 from piste.errors import InputError, SettingError
 from piste.models.query import Query
-from piste.text.cutting import cut, truncated
-from piste.text.encoding import TYPE
+from piste.text.encoding import TYPE, cut, truncated
 from piste.text.players import split
 from tests.conftest import tiny_bert
 

@@ -101,7 +101,7 @@ def test_answers_of_another_form_may_pass(answer):
 
 @pytest.mark.parametrize(
     "change", [{"url": "ftp://x"}, {"labels": ("a",)}, {"labels": ("a", "A ")}, {"api": "soap"},
-               {"prompt": "no place"}],
+               {"prompt": "no place"}, {"concurrency": 0}, {"rate": -1}, {"concurency": 2}],
 )  # fmt: skip
 def test_settings_that_cannot_work(change):
     settings = {"url": "http://127.0.0.1:1/v1", "labels": LABELS, "prompt": PROMPT} | change

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
+from piste.decision import margins, resolve_target
 from piste.errors import OutputError, SettingError
-from piste.models.target import margins, resolve_target
 from tests.models.test_query import Recorder
 
 LOGITS = np.array([0.5, 2.0, -1.0])

@@ -12,7 +12,7 @@ from piste.surrogates.algebra import root
 from piste.surrogates.slalom.analytic import choose_references, solve_pairs
 from piste.surrogates.slalom.gauss_newton import fit_gauss_newton
 from piste.surrogates.slalom.model import FramePlayer, SlalomModel, count_matrix
-from piste.surrogates.slalom.prior import Known, Prior
+from piste.surrogates.slalom.posterior import Known, Prior
 from piste.surrogates.slalom.sgd import SgdSettings, fit_sgd
 from tests.surrogates.test_slalom import brute_force, random_model
 
@@ -209,8 +209,8 @@ def test_dense_and_sparse_algebra_agree(monkeypatch):
     counts, margins = data(random_model(30), noise=0.1)
     fits = []
     for few in (0, 10**9):
-        monkeypatch.setattr("piste.surrogates.slalom.pattern.FEW_PAIRS", few)
-        monkeypatch.setattr("piste.surrogates.slalom.pattern.DENSE", 0)
+        monkeypatch.setattr("piste.surrogates.algebra.FEW_PAIRS", few)
+        monkeypatch.setattr("piste.surrogates.algebra.DENSE", 0)
         fits.append(fit_gauss_newton(counts, margins, frame=True)[0])
     assert fits[0].values == pytest.approx(fits[1].values, abs=1e-5)
 
@@ -289,9 +289,10 @@ def test_overlapping_fits_bring_the_users_threads_back():
     blas = ThreadpoolController().select(user_api="blas")
     with blas.limit(limits=2):
         before = [library["num_threads"] for library in blas.info()]
-        first, second = algebra.threads(1), algebra.threads(1)
-        first.__enter__()
-        second.__enter__()
-        first.__exit__(None, None, None)
-        second.__exit__(None, None, None)
+        algebra.one_thread.__enter__()
+        algebra.one_thread.__enter__()
+        assert {library["num_threads"] for library in blas.info()} == {1}
+        algebra.one_thread.__exit__(None, None, None)
+        assert {library["num_threads"] for library in blas.info()} == {1}
+        algebra.one_thread.__exit__(None, None, None)
         assert [library["num_threads"] for library in blas.info()] == before

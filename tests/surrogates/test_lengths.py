@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from piste.surrogates.slalom.lengths import LEAST_SCALE, LengthScale
+from piste.surrogates.slalom.model import LEAST_SCALE, LengthScale
 
 LENGTHS = np.repeat([1, 3, 20, 50, 100], 40)
 

@@ -121,8 +121,8 @@ def _devices(library: str, module: str) -> Finding:
 
 def model() -> list[Finding]:
     """The embedded model, loaded as any other and asked."""
+    from piste.decision import predict
     from piste.models.loading import load
-    from piste.models.predict import predict
 
     try:
         classifier = load()

@@ -1,10 +1,11 @@
 """Which sequences of players to ask the model about. Pure numpy; randomness comes in."""
 
-from piste.design.heldout import apart, keep_back, unseen
 from piste.design.sequences import (
+    apart,
     check_shares,
     deletions,
     favoured,
+    keep_back,
     mixed_shares,
     pairs,
     portions,
@@ -12,6 +13,7 @@ from piste.design.sequences import (
     short,
     singles,
     subsets,
+    unseen,
 )
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""The explainers, in one explicit table. A new one: one file, one line here, one oracle test."""
+"""The explainers, in one explicit table. A new one: one file, one line here, one test."""
 
 from collections.abc import Mapping
 
@@ -39,7 +39,7 @@ METHODS: Mapping[str, Method] = {
 
 
 def find_method(method: str | Method) -> Method:
-    """The method: by name from the table, or an object as it is."""
+    """The method with this name; a `Method` object is returned as it is."""
     if isinstance(method, str):
         if method not in METHODS:
             raise choices("method", method, list(METHODS))

@@ -10,9 +10,10 @@ from scipy.special import betaincinv
 
 from piste.arrays import BoolArray
 from piste.decision import Decision
-from piste.errors import SettingError, percent, whole_number
+from piste.errors import SettingError, percent
 from piste.methods.base import Attribution, Method
 from piste.methods.game import Game, affordable, check_removal
+from piste.options import whole_number
 
 BATCH = 12  # samples of a rule at a time
 POOL = 384  # copies that a beam shares with its extensions
@@ -49,7 +50,8 @@ class Anchors(Method):
             whole_number(name, getattr(self, name), 1)
         if not (0.5 < self.precision < 1 and 0.5 < self.confidence < 1):
             raise SettingError(
-                "precision or confidence is out of range.", "Give numbers between 0.5 and 1."
+                f"precision is {self.precision!r} and confidence is {self.confidence!r}.",
+                "Give numbers between 0.5 and 1.",
             )
 
     def explain(self, decision: Decision, rng: np.random.Generator) -> Attribution:
@@ -67,7 +69,7 @@ class Anchors(Method):
 
 @dataclass
 class Tally:
-    """How often the decision stayed, and how often that was tried."""
+    """How often the decision was kept, out of how many samples."""
 
     kept: int = 0
     tried: int = 0
@@ -133,16 +135,16 @@ class _Search:
         """Copies for each rule of the beam, which also try its extensions: half of them keep any
         given word. The extensions, in random order.
         """
-        count, found = len(self.game.players), set()
+        count, rules = len(self.game.players), set()
         for rule, (keep, stays) in zip(
             beam, self._sample(beam, self._pool(len(beam))), strict=True
         ):
             for player in set(range(count)) - rule:
                 longer = rule | {player}
                 self.tally(longer).add(stays[keep[:, player]])
-                found.add(longer)
+                rules.add(longer)
         # In random order: where the limit does not reach all, it is not the last words' fault.
-        ordered = sorted(found, key=sorted)
+        ordered = sorted(rules, key=sorted)
         return [ordered[index] for index in self.rng.permutation(len(ordered)).tolist()]
 
     def _pool(self, rules: int) -> int:
@@ -165,7 +167,7 @@ class _Search:
             self._sample([weakest, rival], BATCH)
 
     def _proven(self, rule: Rule) -> Tally | None:
-        """Try the rule on copies of its own until its precision is surely what is wanted.
+        """Fresh samples that prove the precision of the rule; None where they do not.
 
         The search has picked the rule for its luck, so its samples prove nothing. The chance of
         error is split over all looks at all rules that are ever put to the proof.
@@ -198,13 +200,13 @@ class _Search:
         # As on the whole text: for the target, or not for it.
         decided = self.game.decides(keep.reshape(len(rules) * size, count)) == self.whole
         self.spent += len(decided)
-        found = list(zip(keep, decided.reshape(len(rules), size), strict=True))
-        for rule, (_, stays) in zip(rules, found, strict=True):
+        samples = list(zip(keep, decided.reshape(len(rules), size), strict=True))
+        for rule, (_, stays) in zip(rules, samples, strict=True):
             self.tally(rule).add(stays)
-        return found
+        return samples
 
     def _left(self) -> int:
-        """Samples that may still be asked; less than a batch is none."""
+        """Samples left in the budget; 0 where less than a batch is left."""
         query = self.game.query
         left = self.limit - self.spent
         left = left if query.left is None else min(left, query.left)

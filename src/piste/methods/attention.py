@@ -1,4 +1,4 @@
-"""Attention weights as they are: where the classifying token looks."""
+"""Raw attention weights of the token that the classification is read from."""
 
 from dataclasses import dataclass
 from typing import ClassVar

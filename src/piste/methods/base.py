@@ -1,4 +1,4 @@
-"""What a method is: settings, what it needs of a model, and one verb from a decision to scores."""
+"""The base class of methods, and what a method returns."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TOO_FEW = "There are fewer answers than scores to fit: raise the budget."
 
 @dataclass(frozen=True)
 class Attribution:
-    """What a method found; `explain()` adds text, target, cost and provenance."""
+    """A method's scores and diagnostics; `explain()` adds text, target, cost and provenance."""
 
     scores: Mapping[str, FloatArray]  # each [players]
     primary: str

@@ -8,10 +8,11 @@ import numpy as np
 
 from piste.arrays import BoolArray, FloatArray, Ragged
 from piste.decision import Decision
-from piste.errors import SettingError, whole_number
+from piste.errors import SettingError
 from piste.methods.base import Attribution, Method
 from piste.methods.game import Game, affordable
 from piste.methods.linear import parts_of_every_size
+from piste.options import whole_number
 from piste.surrogates.gam import fit_gam, placed
 
 OFTEN = 10  # times that a typical word must have stood at its place

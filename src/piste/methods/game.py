@@ -1,4 +1,4 @@
-"""Parts of the text, as many methods ask for them: who is kept, what becomes of the others."""
+"""The model as a cooperative game: players are kept, or deleted or replaced."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ CHECKED = 8  # fresh shortened copies of the text
 
 
 def check_removal(removal: str) -> None:
-    """Raise the error for a way of removing that does not exist."""
+    """Raise an error unless `removal` is one of `REMOVALS`."""
     if removal not in REMOVALS:
         raise choices("removal", removal, REMOVALS)
 
@@ -64,14 +64,14 @@ class Game:
 
     def _answers(self, keep: BoolArray, read: Callable[[FloatArray], FloatArray]) -> FloatArray:
         """What is read from the model's outputs for each coalition; 0 where there is no text."""
-        found = np.zeros(len(keep))
+        answers = np.zeros(len(keep))
         known = keep.any(axis=1) | self.says_something_empty
-        found[known] = read(self.query.logits(self._rows(keep[known])))
-        return found
+        answers[known] = read(self.query.logits(self._rows(keep[known])))
+        return answers
 
     @property
     def says_something_empty(self) -> bool:
-        """Whether there is a sequence without any player; else it counts as undecided, 0."""
+        """Whether the empty coalition can be scored; else it counts as undecided, 0."""
         return self.removal != "delete" or self.players.frame.size > 0
 
     def _rows(self, keep: BoolArray) -> Ragged:
@@ -80,13 +80,13 @@ class Game:
         return self.players.replaced(keep, self._replacement())
 
     def _replacement(self) -> int:
-        found = self.query.token_id(self.removal)
-        if found is None:
+        token = self.query.token_id(self.removal)
+        if token is None:
             raise SettingError(
                 f"This classifier has no {self.removal!r} token to put in a word's place.",
                 'Use removal="delete".',
             )
-        return found
+        return token
 
     def checked(
         self,

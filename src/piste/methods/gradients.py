@@ -77,7 +77,7 @@ def by_player(tokens: FloatArray, players: Players) -> FloatArray:
 
 
 def differing(margin: float, target: Target) -> tuple[str, ...]:
-    """A note where the model answers otherwise to embeddings than to the tokens they stand for."""
+    """A note where the model answers differently to embeddings than to their tokens."""
     if abs(margin - target.score) <= ALIKE * max(1.0, abs(target.score)):
         return ()
     return (

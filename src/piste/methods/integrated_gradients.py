@@ -8,11 +8,12 @@ from scipy.special import roots_legendre
 
 from piste.arrays import FloatArray, IntArray
 from piste.decision import Decision
-from piste.errors import SettingError, choices, whole_number
+from piste.errors import SettingError, choices
 from piste.methods.base import Attribution, Method
 from piste.methods.gradients import by_player, differing
 from piste.models.protocol import WithGradients
 from piste.models.query import Query
+from piste.options import whole_number
 from piste.result.explanation import Agreement, Fidelity
 from piste.text.players import Players
 
@@ -107,21 +108,21 @@ class IntegratedGradients(Method):
 
 @dataclass(frozen=True)
 class Path:
-    """The straight way between two texts' embeddings [tokens, width]."""
+    """The straight line between two texts' embeddings [tokens, width]."""
 
     baseline: FloatArray
     whole: FloatArray
     ids: IntArray  # [1, tokens]: of the whole
 
     def at(self, points: FloatArray) -> FloatArray:
-        """[points, tokens, width]"""
+        """Embeddings [points, tokens, width] at these fractions of the way."""
         return np.asarray(self.baseline + points[:, None, None] * (self.whole - self.baseline))
 
 
 def integrate(
     query: Query, path: Path, steps: int, index: int
 ) -> tuple[tuple[float, float], FloatArray]:
-    """The margins of both ends, and the mean gradient [tokens, width] on the straight way between.
+    """The margins at both ends, and the mean gradient [tokens, width] on the line between.
 
     The ends are asked along with the points between; their gradients have no weight.
     """

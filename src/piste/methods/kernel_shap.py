@@ -8,9 +8,9 @@ import numpy as np
 
 from piste.arrays import BoolArray, FloatArray, IntArray, Ragged
 from piste.decision import Decision
-from piste.errors import whole_number
 from piste.methods.base import TOO_FEW, Attribution, Method
 from piste.methods.game import Game, affordable, check_removal
+from piste.options import whole_number
 from piste.surrogates import algebra
 from piste.surrogates.shapley import EXACT_SHAPLEY, all_coalitions, exact_shapley
 from piste.text.players import Players
@@ -88,7 +88,7 @@ def paired_coalitions(rng: np.random.Generator, players: int, pairs: int) -> Boo
 
 
 def _evenly(rng: np.random.Generator, count: int, kinds: int) -> IntArray:
-    """Each kind equally often, in random order; who gets the rest is drawn, or sizes would bias."""
+    """Each kind equally often, in random order; the remainder is assigned at random."""
     rounds = [rng.permutation(kinds) for _ in range(-(-count // kinds))]
     return np.concatenate(rounds)[:count].astype(np.int64)
 
@@ -114,14 +114,14 @@ def constrained(
     gram = centred.T @ centred + np.ones((players, players))  # ones: the direction of the sum
     gram[np.diag_indices(players)] += 1e-9 * np.trace(gram) / players
     factor = algebra.root(gram)
-    found = algebra.solve(factor, centred.T @ wanted)
-    residual = wanted - centred @ found
+    values = algebra.solve(factor, centred.T @ wanted)
+    residual = wanted - centred @ values
     slopes = centred * residual[:, None]
     pairs = len(answers) // 2
     slopes = slopes[:pairs] + slopes[pairs:]  # a coalition and its complement are one draw
     pulled = algebra.solve(factor, slopes.T)
     spare = pairs / max(1, pairs - players + 1)
-    return found - found.mean() + total / players, np.sqrt(spare * np.sum(pulled**2, axis=1))
+    return values - values.mean() + total / players, np.sqrt(spare * np.sum(pulled**2, axis=1))
 
 
 def _attribution(
@@ -157,7 +157,7 @@ def _attribution(
 
 
 def _shared(values: FloatArray, players: Players) -> dict[str, FloatArray]:
-    """The value of the word, and what one of its occurrences has of it."""
+    """The value of each word, and the share of one of its occurrences."""
     occurrences = np.bincount(players.groups)[players.groups]
     shared = values[players.groups]
     return {"shapley": shared, "removal": shared / occurrences}

@@ -8,9 +8,10 @@ import numpy as np
 
 from piste.arrays import BoolArray, FloatArray, IntArray, Ragged
 from piste.decision import Decision
-from piste.errors import SettingError, percent, whole_number
+from piste.errors import SettingError, percent
 from piste.methods.base import Attribution, Method
 from piste.methods.game import Game, affordable, check_removal
+from piste.options import whole_number
 from piste.surrogates.linear import Linear, fit_linear
 from piste.text.players import Players
 
@@ -39,7 +40,10 @@ class Lime(Method):
         whole_number("samples", self.samples, 2)
         check_removal(self.removal)
         if not (self.width > 0 and self.ridge >= 0):
-            raise SettingError("width or ridge is out of range.", "Give width > 0 and ridge >= 0.")
+            raise SettingError(
+                f"width is {self.width!r} and ridge is {self.ridge!r}.",
+                "Give width > 0 and ridge >= 0.",
+            )
 
     def explain(self, decision: Decision, rng: np.random.Generator) -> Attribution:
         query, players = decision.query, decision.players
@@ -94,6 +98,6 @@ def lime_samples(rng: np.random.Generator, distinct: int, samples: int) -> BoolA
 
 
 def _scores(weights: FloatArray, players: Players, occurrences: IntArray) -> dict[str, FloatArray]:
-    """The weight of the word, and what one of its occurrences has of it."""
+    """The weight of each word, and the share of one of its occurrences."""
     shared = weights[players.groups]
     return {"weight": shared, "removal": shared / occurrences[players.groups]}

@@ -9,9 +9,9 @@ import numpy as np
 from piste.arrays import BoolArray, FloatArray, Ragged
 from piste.decision import Decision
 from piste.design import subsets
-from piste.errors import whole_number
 from piste.methods.base import TOO_FEW, Attribution, Method
 from piste.methods.game import Game, affordable
+from piste.options import whole_number
 from piste.surrogates.linear import fit_linear
 from piste.surrogates.slalom.model import count_matrix
 

@@ -1,4 +1,4 @@
-"""The sequences that SLALOM asks for: how many of each kind, drawn how, answered what."""
+"""SLALOM's samples: how many sequences of each kind, how they are drawn, and their answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from piste.arrays import FloatArray, IntArray, Ragged
 from piste.decision import Decision
 from piste.design import favoured, keep_back, mixed_shares, portions, short, unseen
 from piste.errors import InputError, SettingError
-from piste.methods.class_columns import Classes
+from piste.methods.every_class import Classes
 from piste.models.query import Query
 from piste.result.explanation import Target
 from piste.surrogates.slalom.model import count_matrix
@@ -42,9 +42,9 @@ class Samples:
         """
         if not len(rows):
             return False
-        before, found = len(self.known), self.answered(rows)
+        before, answers = len(self.known), self.answered(rows)
         self.known.update(self._keys(rows))
-        self.answers = np.concatenate([self.answers, found]) if self.answers.size else found
+        self.answers = np.concatenate([self.answers, answers]) if self.answers.size else answers
         self.rows = Ragged.concat([self.rows, rows])
         return len(self.known) > before
 
@@ -74,7 +74,7 @@ class Samples:
 
     @property
     def margins(self) -> FloatArray:
-        """The target's [rows]."""
+        """The target's scores [rows]."""
         return self.answers[:, 0]
 
     @property
@@ -108,7 +108,8 @@ def within(sizes: Mapping[str, int], left: int | None) -> dict[str, int]:
         return dict(sizes)
     if left < LEAST_BUDGET:
         raise SettingError(
-            "The budget is too small to fit anything.", f"Give at least {LEAST_BUDGET + 1}."
+            f"A budget of {left + 1} sequences is too small to fit anything.",
+            f"Give at least {LEAST_BUDGET + 1}.",
         )
     alone = min(sizes["singles"], left // 2)
     others = {kind: size for kind, size in sizes.items() if kind != "singles"}
@@ -119,7 +120,7 @@ def within(sizes: Mapping[str, int], left: int | None) -> dict[str, int]:
 def set_apart(
     fitted: Ragged, fresh: Mapping[str, Ragged], players: Players, rng: np.random.Generator
 ) -> tuple[Ragged, dict[str, Ragged]]:
-    """Fitted rows and checks without a row in common; kinds with less than two rows are left out.
+    """Disjoint rows for fit and checks; kinds with fewer than two rows are left out.
 
     A text of a few words has so few sequences that the fit would take them all: then some of its
     own are kept back for the check.
@@ -145,7 +146,7 @@ class Rounds:
     def draw(
         self, rng: np.random.Generator, share: float, odds: FloatArray | None = None
     ) -> Ragged:
-        """A share of them. Distinct players enter the short ones by their odds, or evenly."""
+        """A share of the sequences; players enter the short ones by their odds, or uniformly."""
         count, weights = _portion(self.short, share), self.players.ids.lengths
         if odds is None:
             few = short(rng, len(self.players.first), count, self.length)

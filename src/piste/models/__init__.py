@@ -1,4 +1,4 @@
-"""Classifiers behind one protocol, which is public. Torch and its kin live in this room only."""
+"""Classifiers behind one public protocol. Only this package imports torch."""
 
 from typing import TYPE_CHECKING
 

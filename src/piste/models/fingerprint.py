@@ -1,4 +1,4 @@
-"""What tells one model from another of the same name.
+"""Fingerprints that tell models of the same name apart.
 
 A model that runs here is known by digests of its weights, its configuration and its tokenizer: they
 are equal or they are not. A function or an endpoint shows nothing but its answers, so it is known
@@ -24,9 +24,7 @@ from piste.lexicon import Lexicon
 from piste.models.backends.endpoint import RemoteLabels
 from piste.models.protocol import Classifier
 from piste.models.query import Query
-from piste.models.shared import Shared
-from piste.text.cutting import truncated
-from piste.text.encoding import texts
+from piste.text.encoding import texts, truncated
 from piste.text.players import split
 
 SAMPLES = 8  # texts whose answers are kept
@@ -55,19 +53,13 @@ def fingerprint(classifier: Classifier, samples: Iterable[Sample]) -> Fingerprin
     The first sample must be answered; others that the model fails on are left out. The result is
     plain data, ready for JSON.
     """
-    asked = unlocked(classifier)
-    parts = _digests(asked)
-    if "weights" not in parts or not (_is_own(asked) and _is_ours(asked)):
-        parts[ANSWERS] = dict(_answers(asked, samples))
-        remote = isinstance(getattr(asked, "function", None), RemoteLabels)
+    parts = _digests(classifier)
+    if "weights" not in parts or not (_is_own(classifier) and _is_ours(classifier)):
+        parts[ANSWERS] = dict(_answers(classifier, samples))
+        remote = isinstance(getattr(classifier, "function", None), RemoteLabels)
         parts[WITHIN] = SERVER_NOISE if remote else ROUNDING
     # A function may not know its labels before its first answer.
-    return parts | {"labels": list(asked.labels or ()), "outputs": asked.outputs}
-
-
-def unlocked(classifier: Any) -> Any:
-    """The classifier itself, where threads share it."""
-    return classifier.classifier if isinstance(classifier, Shared) else classifier
+    return parts | {"labels": list(classifier.labels or ()), "outputs": classifier.outputs}
 
 
 def difference(before: Any, now: Fingerprint) -> str | None:
@@ -83,7 +75,7 @@ def difference(before: Any, now: Fingerprint) -> str | None:
 
 
 def merged(before: Fingerprint, now: Fingerprint) -> Fingerprint:
-    """The fingerprint now, with the older answers: what is compared must not drift."""
+    """The new fingerprint with the older answers kept, so that the reference does not drift."""
     if ANSWERS not in now:
         return now
     return now | {ANSWERS: now[ANSWERS] | before.get(ANSWERS, {})}
@@ -141,21 +133,20 @@ def check_lexicon(lexicon: Lexicon, classifier: Classifier) -> None:
     A model object is compared in full once, and again when a glance at its weights shows that it
     was trained on: every text of a run asks.
     """
-    asked = unlocked(classifier)
-    glance = _glance(asked)
+    glance = _glance(classifier)
     with _lock:
         known = _accepted.get(lexicon, [])
-        if any(model() is asked and seen == glance for model, seen in known):
+        if any(model() is classifier and seen == glance for model, seen in known):
             return
-        now = fingerprint(asked, word_samples(lexicon.words))
+        now = fingerprint(classifier, word_samples(lexicon.words))
         problem = difference(lexicon.fingerprint, now)
         if problem is not None:
             raise SettingError(
                 f"The lexicon was built with another model called {lexicon.model!r}: {problem}.",
-                f"Use it with the model it was built for, or build one for {asked.name!r}.",
+                f"Use it with the model it was built for, or build one for {classifier.name!r}.",
             )
         with contextlib.suppress(TypeError):  # an object without room for references to it
-            _accepted[lexicon] = [*known, (weakref.ref(asked), glance)]
+            _accepted[lexicon] = [*known, (weakref.ref(classifier), glance)]
 
 
 def _glance(classifier: Any) -> Glance:
@@ -179,7 +170,7 @@ def _is_own(classifier: Any) -> bool:
 
 
 def _digests(classifier: Any) -> Fingerprint:
-    """What can be told of a classifier without asking it."""
+    """Digests that need no question to the classifier."""
     if not _is_own(classifier):
         return _of_torch(getattr(classifier, "model", None))
     origin = getattr(classifier, "origin", classifier)  # what a compiled model was made from

@@ -1,4 +1,4 @@
-"""`piste.load`: the door to models. Torch is imported when it is walked through."""
+"""`piste.load`: loads models; torch is imported when it is called."""
 
 from __future__ import annotations
 
@@ -48,11 +48,16 @@ def load(
     if backend not in BACKENDS:
         raise choices("backend", backend, BACKENDS)
     started = time.perf_counter()
-    found = _exported(model, tokenizer, device, backend) or _from_torch(
+    classifier = _exported(model, tokenizer, device, backend) or _from_torch(
         model, tokenizer, device, backend, trust_remote_code
     )
-    log.info("Loaded %s (%s) in %.1f s.", found.name, found.backend, time.perf_counter() - started)
-    return found
+    log.info(
+        "Loaded %s (%s) in %.1f s.",
+        classifier.name,
+        classifier.backend,
+        time.perf_counter() - started,
+    )
+    return classifier
 
 
 def _from_torch(
@@ -87,7 +92,7 @@ def _exported(
 
 
 def as_classifier(given: Classifier | str | None) -> Classifier:
-    """What can be asked: a classifier as it is, a name or a directory loaded, None the embedded."""
+    """A classifier from any accepted form: an object, a name, a directory; None: the embedded."""
     if given is None:
         return _embedded()
     if isinstance(given, str):
@@ -108,7 +113,7 @@ def as_classifier(given: Classifier | str | None) -> Classifier:
 
 @functools.cache
 def _embedded() -> Classifier:
-    """The embedded model: asked for again and again by those who try things out, loaded once."""
+    """The embedded model, loaded once."""
     return load()
 
 

@@ -1,15 +1,19 @@
-"""Why a model could not be read: what is missing told from what is damaged, each with its remedy.
+"""Turns loading errors of transformers into ModelErrors, and checks what was loaded.
 
 The readers below us fail in a hundred ways of their own; what they say is kept as the reason.
 """
 
+import re
+from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
-from piste.errors import ModelError
+from piste.errors import ModelError, few
 
 CONFIGURATION, WEIGHTS, TOKENIZER = "the configuration of", "the weights of", "the tokenizer of"
 FORMATS = ("model*.safetensors*", "pytorch_model*.bin*")
 VOCABULARIES = ("tokenizer.json", "vocab*", "*.model", "merges.txt")
+_LAYER = re.compile(r"(.*?\.\d+)\.")  # such as bert.encoder.layer.7
 _NO_MEMORY = ("out of memory", "allocate memory", "enough memory", "bad_alloc", "bad alloc")
 _WHOLE = (
     "Give a directory that holds config.json, model.safetensors and a tokenizer,"
@@ -17,8 +21,32 @@ _WHOLE = (
 )
 
 
+def model_source(name: str) -> str:
+    """The embedded model, a directory, or a name for the hub."""
+    if name == "demo":
+        return str(files("piste.models") / "demo")
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return str(path)
+    if path.exists():
+        raise ModelError(f"{name} is a file, not a model directory.", "Give its directory.")
+    if path.is_absolute() or name.startswith((".", "~")) or name.count("/") > 1 or not name:
+        raise ModelError(
+            f"There is no directory {name!r}.",
+            "Give a directory saved with save_pretrained(), or a name on the Hugging Face hub.",
+        )
+    _guess(name)
+    return name
+
+
+def _guess(name: str) -> None:
+    """Raise an error for a misspelt "demo" without asking the hub."""
+    if name != "demo" and sorted(name) == sorted("demo"):
+        raise ModelError(f"There is no model {name!r}.", 'Did you mean "demo"?')
+
+
 def first_line(error: BaseException) -> str:
-    """What an error says, in one line."""
+    """The first line of an error's message."""
     lines = str(error).strip().split("\n")
     return lines[0].rstrip(".:") or type(error).__name__
 
@@ -114,3 +142,26 @@ def _remedy(what: str, source: str, error: Exception) -> str:
             " or pass load(model, tokenizer)."
         )
     return "config.json is damaged or of a kind that this transformers does not know: check it."
+
+
+def check_head(source: str, config: Any, report: dict[str, Any]) -> None:
+    """Refuse a model whose last layer was not among the loaded weights."""
+    missing = sorted(report["missing_keys"])
+    if missing:
+        kind = ", ".join(config.architectures or ["unknown"])
+        raise ModelError(
+            f"{source!r} ({kind}) has no trained classification head: {', '.join(missing[:3])}"
+            " would be random, and its scores noise.",
+            "Fine-tune it as a sequence classifier first, or name one that is.",
+        )
+
+
+def unused_layers(report: dict[str, Any]) -> str:
+    """The notice on numbered layers that are among the weights but not in the configuration."""
+    layers = sorted({match[1] for key in report["unexpected_keys"] if (match := _LAYER.match(key))})
+    if not layers:
+        return ""
+    return (
+        f"The weights hold layers that config.json does not name ({few(layers, 3)}), and the model"
+        " runs without them. If that is not meant, correct the number of layers in config.json."
+    )

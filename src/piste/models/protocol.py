@@ -3,6 +3,7 @@
 from typing import Literal, Protocol, runtime_checkable
 
 from piste.arrays import FloatArray, IntArray
+from piste.errors import few
 from piste.text.encoding import Encoding
 
 Outputs = Literal["classes", "labels", "raw"]
@@ -48,9 +49,15 @@ class Classifier(Protocol):
         ...
 
 
+def described(classifier: Classifier) -> str:
+    """The `repr` of a classifier: name, labels and backend in one line that is safe to print."""
+    labels = few(classifier.labels or ("labels not known yet",), 8)
+    return f"<{few((classifier.name,))}: {labels}; {classifier.backend}>"
+
+
 @runtime_checkable
 class WithNotes(Protocol):
-    """A classifier that has something to say of the answers it gave."""
+    """A classifier that adds notes to explanations."""
 
     def notes(self, may_ask: bool = True, whole: FloatArray | None = None) -> tuple[str, ...]:
         """The notes for one explanation.
@@ -63,7 +70,7 @@ class WithNotes(Protocol):
 
 @runtime_checkable
 class Verifiable(Protocol):
-    """A classifier that stands in for another one, which may change behind its back."""
+    """A classifier that stands in for an original that may change later."""
 
     def verify(self, ids: IntArray | None) -> str:
         """Compare the answers of both to one sequence [1, tokens], or with None their weights, and
@@ -83,7 +90,7 @@ class WithTokens(Protocol):
 
 @runtime_checkable
 class WithGradients(Protocol):
-    """A classifier that can be entered behind its tokens and differentiated."""
+    """A classifier that takes embeddings in place of tokens and returns gradients."""
 
     def embed(self, ids: IntArray) -> FloatArray:
         """What the model takes in place of ids: [rows, tokens] -> [rows, tokens, width]."""
@@ -92,7 +99,7 @@ class WithGradients(Protocol):
     def gradients(
         self, embeddings: FloatArray, index: int, types: IntArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
-        """Margins [rows] towards output `index` on the scale of `target.margins`, and their
+        """Margins [rows] towards output `index` on the scale of `decision.margins`, and their
         gradients with respect to the embeddings; both [rows, tokens, width].
 
         types [rows, tokens]: of the tokens, where they are not all 0.
@@ -102,7 +109,7 @@ class WithGradients(Protocol):
 
 @runtime_checkable
 class WithAttention(Protocol):
-    """A classifier that tells its attention weights."""
+    """A classifier that exposes its attention weights."""
 
     def attentions(self, ids: IntArray) -> tuple[FloatArray, int]:
         """Weights [layers, rows, heads, tokens, tokens] for ids [rows, tokens], and the position

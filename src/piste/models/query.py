@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -22,6 +22,7 @@ from piste.models.protocol import (
     WithNotes,
     WithTokens,
 )
+from piste.models.sharing import Gathering
 from piste.options import BATCH_TOKENS
 from piste.text.encoding import TYPE, Frame
 
@@ -29,12 +30,12 @@ log = logging.getLogger(__name__)
 
 GRADIENT_SHARE = 8  # times fewer tokens at once where every layer's activations are kept
 Progress = Callable[[int, int], None]  # sequences answered, sequences planned
-Watch = Callable[[Mapping[str, FloatArray]], None]  # scores so far, by name, each [players]
+OnRound = Callable[[Mapping[str, FloatArray]], None]  # scores so far, by name, each [players]
 Answer = TypeVar("Answer")
 
 
 class Meter:
-    """One progress for several runs, each of which counts from 0."""
+    """One progress callback for several queries, each of which counts from 0."""
 
     def __init__(self, progress: Progress | None) -> None:
         self.progress = progress
@@ -51,7 +52,7 @@ class Meter:
 
 @dataclass
 class Query:
-    """One explanation's line to the model, with its meter, its budget and its goal."""
+    """One explanation's access to the model: it counts, batches and keeps to the budget."""
 
     classifier: Classifier
     frame: Frame
@@ -64,11 +65,12 @@ class Query:
     seconds: float = 0.0
     planned: int = 0
     answers: dict[bytes, FloatArray] = field(default_factory=dict)  # [outputs] of framed sequences
-    rounds: Watch | None = None  # told after every round, by methods that have some
+    rounds: OnRound | None = None  # told after every round, by methods that have some
     longest: int = 0  # tokens of the longest sequence so far: the whole text
     whole: FloatArray | None = None  # the answer [outputs] to it
     verified: bool = False  # whether the classifier has been compared with its original
     remarks: tuple[str, ...] = ()  # what that has shown
+    gathering: Gathering | None = None  # asks the classifier for several queries at once
 
     @property
     def left(self) -> int | None:
@@ -76,19 +78,19 @@ class Query:
         return None if self.budget is None else max(0, self.budget - self.forwards)
 
     def anew(self, budget: int | None) -> "Query":
-        """A line that counts from 0, with a budget of its own, and knows all answers so far."""
+        """A query that counts from 0, with its own budget, and shares the answers so far."""
         return replace(
             self, budget=budget, forwards=0, tokens=0, seconds=0.0, planned=0, longest=0, whole=None
         )
 
     def count_too(self, line: "Query") -> None:
-        """Add what another line, that began at 0, has cost."""
+        """Add the cost of another query, made by `anew`."""
         self.forwards += line.forwards
         self.tokens += line.tokens
         self.seconds += line.seconds
 
     def plan(self, sequences: int) -> None:
-        """Say that so many more sequences are coming, for the progress bar."""
+        """Announce how many more sequences are coming, for the progress bar."""
         self.planned = self.forwards + sequences
 
     def logits(self, rows: Ragged) -> FloatArray:
@@ -105,10 +107,11 @@ class Query:
         return np.concatenate([logits for _, logits in answers])[order]
 
     def notes(self) -> tuple[str, ...]:
-        """What the classifier has to say of its answers to this query."""
+        """The classifier's notes on its answers to this query."""
         if not isinstance(self.classifier, WithNotes):
             return self.remarks
-        return self.remarks + self.classifier.notes(self.left != 0, self.whole)
+        with turn(self.gathering):
+            return self.remarks + self.classifier.notes(self.left != 0, self.whole)
 
     def sequence(self, row: Ragged) -> IntArray:
         """One row of token ids as the model reads it, frame included [1, tokens]."""
@@ -120,7 +123,7 @@ class Query:
 
     def embed(self, ids: IntArray) -> FloatArray:
         """The embeddings [rows, tokens, width] of framed sequences [rows, tokens]."""
-        with self._clock():
+        with self._clock(), turn(self.gathering):
             return _differentiable(self.classifier).embed(ids)
 
     def gradients(
@@ -134,9 +137,9 @@ class Query:
         long, is not counted apart.
         """
         answers = self._in_batches(self._differentiated(index, ids), embeddings)
-        margins, found = (np.concatenate(parts) for parts in zip(*answers, strict=True))
-        _check_finite("gradients", margins, found)
-        return margins, found
+        margins, gradients = (np.concatenate(parts) for parts in zip(*answers, strict=True))
+        _check_finite("gradients", margins, gradients)
+        return margins, gradients
 
     def _differentiated(
         self, index: int, ids: IntArray | None
@@ -158,7 +161,7 @@ class Query:
         return weights, answers[0][1]
 
     def gradient_rows(self, tokens: int) -> int:
-        """How many sequences of so many tokens go at once where gradients are kept."""
+        """How many sequences of this length make up a batch where gradients are kept."""
         return max(1, self.batch_tokens // GRADIENT_SHARE // max(1, tokens))
 
     def _in_batches(
@@ -171,7 +174,8 @@ class Query:
         with self._clock():
             while start < len(given):
                 batch = given[start : start + self.gradient_rows(given.shape[1])]
-                answer = self._fitting(partial(call, batch), batch.shape, GRADIENT_SHARE)
+                with turn(self.gathering):
+                    answer = self._fitting(partial(call, batch), batch.shape, GRADIENT_SHARE)
                 if answer is not None:
                     answers.append(answer)
                     self._count(*batch.shape[:2])
@@ -227,12 +231,14 @@ class Query:
     def _compare(self, ids: IntArray | None) -> None:
         self.verified = True
         if isinstance(self.classifier, Verifiable):
-            note = self.classifier.verify(ids)
+            with turn(self.gathering):
+                note = self.classifier.verify(ids)
             self.remarks += (note,) if note else ()
 
     def _try(self, ids: IntArray) -> FloatArray | None:
         """One batch; None where it does not fit into memory, and then the next one is smaller."""
-        logits = self._fitting(partial(self.classifier.logits, ids), ids.shape)
+        asked = self.classifier if self.gathering is None else self.gathering
+        logits = self._fitting(partial(asked.logits, ids), ids.shape)
         if logits is not None:
             self._check(ids, logits)
             self._count(*ids.shape)
@@ -278,6 +284,11 @@ class Query:
                 f" ({len(bad)} of {len(ids)} in this batch are not finite).",
                 "Check the model on that input; a float16 model may need float32.",
             )
+
+
+def turn(gathering: Gathering | None) -> AbstractContextManager[object]:
+    """The lock of a gathering, if there is one: one thread at a time."""
+    return nullcontext() if gathering is None else gathering.turn
 
 
 def _differentiable(classifier: Classifier) -> WithGradients:

@@ -1,4 +1,4 @@
-"""A model that has forgotten what it learnt: the same architecture, its weights drawn anew."""
+"""A model with the same architecture and randomised weights."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from piste.models.target import RAW
+from piste.decision import RAW
 from piste.render.clean import one_line
 from piste.result.explanation import FEW_CHECKS, Agreement, Explanation, Stopped, Target
 from piste.result.scores import CLASS, score

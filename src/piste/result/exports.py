@@ -31,7 +31,7 @@ def to_pandas(explanation: Explanation) -> pandas.DataFrame:
 
 
 def places(explanation: Explanation) -> dict[str, Any]:
-    """The columns that say who each player is: its text, and where it stands."""
+    """The columns that identify each player: its text and position."""
     players = explanation.players
     return {
         explanation.unit: [player.text for player in players],
@@ -41,7 +41,7 @@ def places(explanation: Explanation) -> dict[str, Any]:
 
 
 def data_frame(columns: Mapping[str, Any]) -> pandas.DataFrame:
-    """A data frame of these columns, where pandas is there."""
+    """A data frame of these columns; raises an error where pandas is missing."""
     frame: pandas.DataFrame = require("pandas", "to_pandas()").DataFrame(columns)
     return frame
 
@@ -62,13 +62,13 @@ def to_shap(explanation: Explanation, score: str | None = None) -> Any:
             "Name another score, or use another method.",
         )
     values = explanation.scores[name].copy()
-    found = require("shap", "to_shap()").Explanation(
+    exported = require("shap", "to_shap()").Explanation(
         values=values,
         base_values=explanation.target.score - float(values.sum()),
         data=np.array(_pieces(explanation), dtype=object),
     )
-    found.output_names = explanation.target.label  # given above, it would be taken for a shape
-    return found
+    exported.output_names = explanation.target.label  # given above, it would be taken for a shape
+    return exported
 
 
 def _pieces(explanation: Explanation) -> list[str]:

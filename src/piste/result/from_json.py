@@ -1,4 +1,4 @@
-"""Plain data back into an `Explanation`, with every field checked: the file may be anybody's."""
+"""Reads an `Explanation` from plain data, and checks every field: files may be malicious."""
 
 import json
 import math
@@ -52,9 +52,10 @@ def _explanation(data: Mapping[str, Any]) -> Explanation:
     scores = {name: _scores(v, len(players)) for name, v in _mapping(data["scores"]).items()}
     errors = {name: _scores(v, len(players)) for name, v in _mapping(data["errors"]).items()}
     if errors and errors.keys() != scores.keys():
-        raise ValueError("the errors are not those of the scores")
-    if any((error < 0).any() for error in errors.values()):
-        raise ValueError("a standard error is below 0")
+        raise ValueError(f"errors of {sorted(errors)} do not go with scores of {sorted(scores)}")
+    lowest = min((float(error.min(initial=0)) for error in errors.values()), default=0.0)
+    if lowest < 0:
+        raise ValueError(f"a standard error is below 0: {lowest}")
     primary = _string(data["primary"])
     if primary not in scores:
         raise ValueError(f"the primary score {primary!r} is not among the scores")
@@ -110,7 +111,7 @@ def _target(data: Mapping[str, Any]) -> Target:
     labels = tuple(_string(label) for label in _sequence(data["labels"]))
     index, label = _integer(data["index"]), _string(data["label"])
     if not 0 <= index < len(labels) or labels[index] != label:
-        raise ValueError("the target is not one of its labels")
+        raise ValueError(f"the target {index} ({label!r}) is not one of its labels")
     return Target(
         index=index,
         label=label,
@@ -144,7 +145,7 @@ def _agreement(data: Mapping[str, Any]) -> Agreement:
 def _fit(value: Any) -> FitReport:
     data = _mapping(value)
     if not isinstance(data["converged"], bool):
-        raise TypeError("converged is not true or false")
+        raise TypeError(f"converged is {data['converged']!r}, not true or false")
     return FitReport(data["converged"], _integer(data["iterations"]), _number(data["loss"]))
 
 
@@ -164,7 +165,7 @@ def _formula(value: Any, players: int) -> Formula:
     knots = len(_sequence(data["lengths"]))
     lengths = _scores(data["lengths"], knots, "knots")
     if not knots or lengths[0] <= 0 or (np.diff(lengths) <= 0).any():
-        raise ValueError("the formula's lengths do not rise from above 0")
+        raise ValueError(f"the formula's lengths do not rise from above 0: {lengths.tolist()}")
     frame = _maybe(data["frame"], lambda pair: _scores(pair, 2, "numbers"))
     return Formula(
         values=_scores(data["values"], players),
@@ -225,7 +226,7 @@ def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"expected a number, found {_kind(value)}")
     if not math.isfinite(value):
-        raise ValueError("a number is not finite")
+        raise ValueError(f"a number is not finite: {value}")
     if abs(value) > LARGEST:
         raise ValueError(f"a number is larger than {LARGEST:.0e}")
     return float(value)
@@ -234,7 +235,7 @@ def _number(value: Any) -> float:
 def _share(value: Any) -> float:
     number = _number(value)
     if not 0 <= number <= 1:
-        raise ValueError("a probability lies outside 0..1")
+        raise ValueError(f"a probability lies outside 0..1: {number}")
     return number
 
 

@@ -86,11 +86,11 @@ def _aligned(parts: Sequence[Explanation]) -> list[dict[str, FloatArray]]:
 
 
 def _joined(
-    found: Sequence[Mapping[str, FloatArray]], name: str, weights: Sequence[float]
+    scores: Sequence[Mapping[str, FloatArray]], name: str, weights: Sequence[float]
 ) -> FloatArray:
     """A score of all windows' players, in order."""
     by_itself = not score(name).in_context
-    pairs = zip(found, weights, strict=True)
+    pairs = zip(scores, weights, strict=True)
     return np.concatenate([one[name] * (1.0 if by_itself else weight) for one, weight in pairs])
 
 
@@ -107,10 +107,10 @@ def _maybe_mean(numbers: Sequence[float | None], weights: Sequence[float]) -> fl
     return _mean(known, weights) if len(known) == len(weights) else None
 
 
-def _fidelity(found: Sequence[Fidelity | None]) -> Fidelity | None:
-    """By kind, the figures of the window that is explained worst: they must not flatter."""
+def _fidelity(fidelities: Sequence[Fidelity | None]) -> Fidelity | None:
+    """The agreement of the worst window, by kind of check."""
     checks: dict[str, list[Agreement]] = {}
-    for fidelity in found:
+    for fidelity in fidelities:
         for kind, check in (fidelity.checks if fidelity is not None else {}).items():
             checks.setdefault(kind, []).append(check)
     return Fidelity({kind: _worst(some) for kind, some in checks.items()}) if checks else None
@@ -126,9 +126,9 @@ def _worst(checks: Sequence[Agreement]) -> Agreement:
     )
 
 
-def _fit(found: Sequence[FitReport | None], weights: Sequence[float]) -> FitReport | None:
-    fits = [fit for fit in found if fit is not None]
-    if len(fits) < len(found):
+def _fit(reports: Sequence[FitReport | None], weights: Sequence[float]) -> FitReport | None:
+    fits = [fit for fit in reports if fit is not None]
+    if len(fits) < len(reports):
         return None
     return FitReport(
         converged=all(fit.converged for fit in fits),
@@ -137,9 +137,9 @@ def _fit(found: Sequence[FitReport | None], weights: Sequence[float]) -> FitRepo
     )
 
 
-def _stopped(found: Sequence[Stopped | None]) -> Stopped | None:
-    """The least sure of the windows speaks for all."""
-    known = [stopped for stopped in found if stopped is not None]
+def _stopped(parts: Sequence[Stopped | None]) -> Stopped | None:
+    """The stopping report of the least certain window."""
+    known = [stopped for stopped in parts if stopped is not None]
     return max(known, key=lambda stopped: stopped.spread) if known else None
 
 
@@ -154,18 +154,18 @@ def _weights_note(weights: Sequence[float]) -> str:
 
 
 def _notes(parts: Sequence[Explanation]) -> list[str]:
-    """What the windows have to say, each kind of thing once."""
+    """The notes of all windows, each kind once."""
     said: dict[str, list[tuple[int, str]]] = {}
     for window, part in enumerate(parts, start=1):
         for note in part.notes:
             said.setdefault(" ".join(note.split()[:3]), []).append((window, note))
-    return [_told(found, len(parts)) for found in said.values()]
+    return [_told(notes, len(parts)) for notes in said.values()]
 
 
-def _told(found: Sequence[tuple[int, str]], windows: int) -> str:
-    """One note, and in how many windows there is the like."""
-    window, note = found[0]
-    if len({text for _, text in found}) == 1 and len(found) == windows:
+def _told(notes: Sequence[tuple[int, str]], windows: int) -> str:
+    """One note, with the number of windows that have a similar one."""
+    window, note = notes[0]
+    if len({text for _, text in notes}) == 1 and len(notes) == windows:
         return note
-    others = f", and the like in {len(found) - 1} other windows" if len(found) > 1 else ""
+    others = f", and the like in {len(notes) - 1} other windows" if len(notes) > 1 else ""
     return f"In window {window}{others}: {note}"

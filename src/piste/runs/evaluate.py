@@ -13,18 +13,17 @@ import numpy as np
 
 from piste.arrays import FloatArray
 from piste.data import DEFAULT, Columns, Example, read_examples
-from piste.errors import InputError, SettingError, whole_number
+from piste.errors import InputError, SettingError
 from piste.methods.base import Method
 from piste.metrics import USUAL, find_metric
 from piste.metrics.naive_bayes import NaiveBayes
 from piste.models.fingerprint import content_digest, fingerprint
 from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier
-from piste.options import Options
+from piste.options import Options, whole_number
 from piste.runs.evaluate_text import Plan, View, judged, samples
 from piste.runs.store import FINGERPRINT, Row, Store, stamp
-from piste.text.cutting import truncated
-from piste.text.encoding import texts
+from piste.text.encoding import texts, truncated
 from piste.text.players import Players
 from piste.text.players import split as split_text
 

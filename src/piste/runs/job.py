@@ -11,9 +11,9 @@ from piste.errors import InputError
 from piste.explain import explain
 from piste.lexicon import Lexicon
 from piste.methods.base import Method
-from piste.models.gathering import together
 from piste.models.loading import load
 from piste.models.protocol import Classifier
+from piste.models.sharing import Gathering, together
 from piste.options import Options
 from piste.result.explanation import Explanation
 from piste.runs.evaluate_text import reason
@@ -43,12 +43,23 @@ class Job:
         return load(self.model or "demo", device=self.device, trust_remote_code=trusted)
 
     def explain(
-        self, classifier: Classifier, example: Example, known: Lexicon | None
+        self,
+        classifier: Classifier,
+        example: Example,
+        known: Lexicon | None,
+        gathering: Gathering | None = None,
     ) -> Explanation:
         options = self.options
         if known is not None:
             options = replace(options, lexicon=known, refine=self.refine)
-        return explain(example.text, classifier, self.method, pair=example.pair, **options.named())
+        return explain(
+            example.text,
+            classifier,
+            self.method,
+            pair=example.pair,
+            gathering=gathering,
+            **options.named(),
+        )
 
 
 @dataclass(frozen=True)
@@ -90,12 +101,12 @@ def explained(
 ) -> Shard:
     """The shard of these texts."""
 
-    def one(shared: Classifier, item: tuple[int, Example]) -> Explanation | str:
+    def one(gathering: Gathering, item: tuple[int, Example]) -> Explanation | str:
         example = item[1]
         if example.problem is not None:
             return example.problem
         try:
-            return job.explain(shared, example, known)
+            return job.explain(classifier, example, known, gathering)
         except Exception as error:  # one text must not end the run, whatever the model does to it
             return reason(error)
 

@@ -22,22 +22,20 @@ from scipy import sparse
 
 from piste.arrays import FloatArray, IntArray, Ragged
 from piste.design import portions
-from piste.errors import InputError, SettingError, whole_number
+from piste.errors import InputError, SettingError
 from piste.lexicon import Key, Lexicon
-from piste.methods.class_columns import columns
+from piste.methods.every_class import columns
 from piste.models.fingerprint import fingerprint, word_samples
 from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier, WithTokens
 from piste.models.query import Query
-from piste.options import BATCH_TOKENS
+from piste.options import BATCH_TOKENS, whole_number
 from piste.runs.answer_store import Answers
 from piste.runs.evaluate_text import reason
 from piste.runs.store import FINGERPRINT
 from piste.surrogates.slalom.large import Errors, fit_large
-from piste.surrogates.slalom.lengths import LengthScale
-from piste.surrogates.slalom.model import SlalomModel, count_matrix
-from piste.text.cutting import truncated
-from piste.text.encoding import Encoding, Frame, check_text
+from piste.surrogates.slalom.model import LengthScale, SlalomModel, count_matrix
+from piste.text.encoding import Encoding, Frame, check_text, truncated
 from piste.text.players import Players, split
 
 LENGTH = 3  # of the short sequences

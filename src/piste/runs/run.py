@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 
 from piste.data import DEFAULT, Columns, Example
-from piste.errors import FileError, InputError, SettingError, choices, whole_number
+from piste.decision import resolve_target
+from piste.errors import FileError, InputError, SettingError, choices
 from piste.extras import versions
 from piste.files import make_folder, write_atomic
 from piste.lexicon import Lexicon
@@ -30,8 +31,7 @@ from piste.methods.base import Method
 from piste.models.fingerprint import Sample, answer, check_lexicon, fingerprint
 from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier
-from piste.models.target import resolve_target
-from piste.options import ALL, Options
+from piste.options import ALL, Options, whole_number
 from piste.runs import shards
 from piste.runs.evaluate_text import PROBE, samples, usable
 from piste.runs.job import Job, Source

@@ -171,7 +171,7 @@ def fit_context(
     prior = np.zeros(parts.shape[1]) if prior is None else prior
     exact = np.zeros(len(parts), dtype=bool) if exact is None else exact
     problem = _Problem(parts, _standardised(residuals), prior, exact)
-    with algebra.threads(1):
+    with algebra.one_thread:
         guess = problem.first(start)
         solution = minimize(
             problem.loss, guess, jac=True, method="L-BFGS-B", options={"maxiter": iterations}

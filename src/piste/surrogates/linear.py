@@ -39,17 +39,17 @@ def fit_linear(
     gram = (inside * weights[:, None]).T @ inside + ridge * np.eye(size)
     gram[np.diag_indices(size)] += 1e-12 * max(float(np.trace(gram)) / size, 1e-300)
     factor = algebra.root(gram)
-    found = algebra.solve(factor, inside.T @ (weights * wanted))
-    residual = wanted - inside @ found
+    coefficients = algebra.solve(factor, inside.T @ (weights * wanted))
+    residual = wanted - inside @ coefficients
     pulled = algebra.solve(factor, (inside * (weights * residual)[:, None]).T)  # [features, rows]
     spare = rows / max(1, rows - size - 1)  # residuals of a close fit are too small
-    bias = ridge * algebra.solve(factor, found)
+    bias = ridge * algebra.solve(factor, coefficients)
     errors = np.sqrt(spare * np.sum(pulled**2, axis=1) + bias**2)
     effective = weights.sum() ** 2 / np.sum(weights**2)  # rows that count; a narrow kernel has few
-    largest = np.abs(found + bias).max(initial=0.0)
+    largest = np.abs(coefficients + bias).max(initial=0.0)
     held_back = float(np.abs(bias).max(initial=0.0) / max(largest, 1e-300))
     enough = bool(effective > size + 1)
-    return Linear(centre - float(mean @ found), found, errors, enough, held_back)
+    return Linear(centre - float(mean @ coefficients), coefficients, errors, enough, held_back)
 
 
 def varying(margins: FloatArray, centre: float) -> FloatArray:

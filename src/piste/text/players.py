@@ -12,8 +12,8 @@ from piste.arrays import IntArray, Ragged
 from piste.errors import InputError
 from piste.options import Options
 from piste.result.explanation import Player
-from piste.text.encoding import TYPE, Encoding, Frame, Span
-from piste.text.units import UNITS
+from piste.text.encoding import TYPE, Encoding, Frame
+from piste.text.units import UNITS, Span
 
 
 @dataclass(frozen=True)
@@ -144,14 +144,14 @@ def _text_units(encoding: Encoding, unit: str) -> tuple[list[Span], list[int]]:
     segments = encoding.segments
     for segment in (0, 1) if encoding.second is not None else (0,):
         tokens = [s for s, own in zip(encoding.spans, segments, strict=True) if own == segment]
-        found, own = _units_under(encoding.text, tokens, unit)
-        if encoding.second is not None and not found:
+        units, own = _units_under(encoding.text, tokens, unit)
+        if encoding.second is not None and not units:
             raise InputError(
                 f"The model's tokenizer sees nothing in the {('first', 'second')[segment]} text.",
                 "It holds only characters the tokenizer drops, or was cut off: shorten the other.",
             )
         owners += [len(spans) + owner for owner in own]
-        spans += found
+        spans += units
     return spans, owners
 
 

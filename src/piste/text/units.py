@@ -4,8 +4,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 
-from piste.text.encoding import Span
-
+Span = tuple[int, int]  # first character, and the one after the last
 JOINERS = frozenset("'’‑-·_\u200c\u200d")  # inside a word when letters stand on both sides
 ZERO_WIDTH_JOINER = "\u200d"
 INVISIBLE = frozenset(("Zs", "Zl", "Zp", "Cc", "Cf", "Cs"))  # separators, controls, formats

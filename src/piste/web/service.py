@@ -13,14 +13,12 @@ from scipy.special import expit
 
 from piste.arrays import FloatArray
 from piste.compare import SEVEN, Comparison, compare
-from piste.decision import Decision
+from piste.decision import LOG_ODDS, Decision
 from piste.errors import InputError, PisteError, SettingError, choices
 from piste.explain import explain
 from piste.methods import METHODS, find_method, summary
 from piste.metrics.deletion import deletion_curve
 from piste.models.protocol import Classifier
-from piste.models.shared import shared
-from piste.models.target import LOG_ODDS
 from piste.options import UNITS
 from piste.result.explanation import Cost, Explanation, Target
 from piste.text.players import Players
@@ -101,7 +99,7 @@ class Desk:
     def __init__(self, models: Mapping[str, Classifier], max_chars: int) -> None:
         if not models:
             raise SettingError("There is no model to serve.", "Give one: --model demo.")
-        self.models: dict[str, Classifier] = {name: shared(m) for name, m in models.items()}
+        self.models: dict[str, Classifier] = dict(models)
         self.max_chars = max_chars
         self.decisions: Recent[OpenDecision] = Recent()
         self.explanations: Recent[Explanation] = Recent()

@@ -6,7 +6,8 @@ import ipaddress
 import secrets
 from dataclasses import dataclass, replace
 
-from piste.errors import SettingError, whole_number
+from piste.errors import SettingError
+from piste.options import whole_number
 
 LOCAL = "127.0.0.1"
 LEAST_TOKEN = 16  # characters, where others can reach the server

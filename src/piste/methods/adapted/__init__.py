@@ -1,4 +1,4 @@
-"""What another library found, as a method: explained, compared and measured like our own."""
+"""Scores of another library as a method: explained, compared and measured like our own."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Adapted(Method):
     same_scale: bool | None = None
 
     def settings(self) -> dict[str, Any]:
-        """A digest tells one result or function from another."""
+        """The settings, with a digest that identifies the result or function."""
         known = {"name": self.name, "label": self.label, "same_scale": self.same_scale}
         return {"adapted": _digest(self.result), **known}
 
@@ -46,12 +46,12 @@ class Adapted(Method):
         players, target = decision.players, decision.target
         if players.paired:
             raise SettingError("Adapted scores are of one text.", "Leave the pair out.")
-        found = self._signed(read(self._found(players.text, target), players, target), target)
-        shares = [replace(piece, score=piece.score / piece.times) for piece in found.pieces]
+        foreign = self._signed(read(self._found(players.text, target), players, target), target)
+        shares = [replace(piece, score=piece.score / piece.times) for piece in foreign.pieces]
         # A sentence has each of its words' scores once, however often they share it.
-        given = _laid(shares if players.unit == "sentence" else found.pieces, players)
-        if not self._on_scale(found, target):
-            notes = (*found.notes, _on_no_scale(found, target))
+        given = _laid(shares if players.unit == "sentence" else foreign.pieces, players)
+        if not self._on_scale(foreign, target):
+            notes = (*foreign.notes, _on_no_scale(foreign, target))
             return Attribution({"given": given}, "given", notes=notes)
         each = _laid(shares, players)
 
@@ -63,7 +63,7 @@ class Adapted(Method):
             {"weight": given, "removal": each},
             "weight",
             fidelity=game.checked(predict, rng, players.whole),
-            notes=found.notes,
+            notes=foreign.notes,
         )
 
     def score_names(self) -> tuple[str, ...]:
@@ -78,10 +78,10 @@ class Adapted(Method):
             return self.result
         return self.result(text, target.label) if _takes_two(self.result) else self.result(text)
 
-    def _signed(self, found: Foreign, target: Target) -> Foreign:
-        """The scores towards the target: as they are, or turned round for the other of two."""
-        if found.labelled or len(target.labels) == 1:
-            return found
+    def _signed(self, foreign: Foreign, target: Target) -> Foreign:
+        """The scores towards the target; negated where they are for the other of two labels."""
+        if foreign.labelled or len(target.labels) == 1:
+            return foreign
         if self.label is None:
             if self._is_function and not _takes_two(self.result):
                 raise SettingError(
@@ -89,29 +89,29 @@ class Adapted(Method):
                     f"Say it, adapt(..., label={target.labels[-1]!r}), or take it as a second"
                     " argument: f(text, label).",
                 )
-            _check_side(found, target)
-            return found
+            _check_side(foreign, target)
+            return foreign
         if self.label not in target.labels:
             raise SettingError(
                 f"The model has no label {self.label!r}.", f"It has {', '.join(target.labels)}."
             )
         if self.label == target.label:
-            return found
+            return foreign
         if len(target.labels) > 2:
             same_label(self.label, target)
-        turned = tuple(replace(piece, score=-piece.score) for piece in found.pieces)
-        total = None if found.total is None else -found.total
-        return replace(found, pieces=turned, total=total)
+        turned = tuple(replace(piece, score=-piece.score) for piece in foreign.pieces)
+        total = None if foreign.total is None else -foreign.total
+        return replace(foreign, pieces=turned, total=total)
 
-    def _on_scale(self, found: Foreign, target: Target) -> bool:
+    def _on_scale(self, foreign: Foreign, target: Target) -> bool:
         """Whether the scores are changes of the target's own score: as told, or as they add up.
 
         For a function it must be told: texts whose sums happen to fit are no fair choice.
         """
-        if self.same_scale is not None or self._is_function or found.total is None:
+        if self.same_scale is not None or self._is_function or foreign.total is None:
             return bool(self.same_scale)
-        is_probability = target.probability is not None and _near(found.total, target.probability)
-        return _near(found.total, target.score) and not is_probability
+        is_probability = target.probability is not None and _near(foreign.total, target.probability)
+        return _near(foreign.total, target.score) and not is_probability
 
 
 def adapt(
@@ -141,7 +141,7 @@ def adapt(
 
 
 def _takes_two(function: Any) -> bool:
-    """Whether a function wants the label too: a second argument without a default."""
+    """Whether a function takes the label too: a second argument without a default."""
     try:
         given = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # built in
@@ -150,13 +150,13 @@ def _takes_two(function: Any) -> bool:
     return len(needed) == 2
 
 
-def _check_side(found: Foreign, target: Target) -> None:
-    """Scores that add up to the other label's score are that label's."""
-    other = found.total is not None and _near(found.total, -target.score)
+def _check_side(foreign: Foreign, target: Target) -> None:
+    """Refuse scores that add up to the score of the other label."""
+    other = foreign.total is not None and _near(foreign.total, -target.score)
     if other and len(target.labels) == 2 and abs(target.score) > CLOSE:
         name = next(label for label in target.labels if label != target.label)
         raise SettingError(
-            f"The scores add up to {found.total:.2f}, and the model says {target.score:.2f} for"
+            f"The scores add up to {foreign.total:.2f}, and the model says {target.score:.2f} for"
             f" {target.label!r}: they speak for {name!r}.",
             f"Say so: adapt(..., label={name!r}).",
         )
@@ -167,7 +167,7 @@ def _near(one: float, other: float) -> bool:
 
 
 def _laid(pieces: Sequence[Piece], players: Players) -> FloatArray:
-    """Every piece's score on the players under it, in proportion to how much of it they cover."""
+    """Each piece's score, distributed over its players in proportion to their overlap."""
     scores, covered = np.zeros(len(players)), False
     ends = [player.end for player in players.items]
     for piece in pieces:
@@ -186,18 +186,18 @@ def _laid(pieces: Sequence[Piece], players: Players) -> FloatArray:
     return scores
 
 
-def _on_no_scale(found: Foreign, target: Target) -> str:
+def _on_no_scale(foreign: Foreign, target: Target) -> str:
     said = (
         f"The scores order the words; they are not taken for changes of the {target.scale}"
         " (same_scale=True says that they are)."
     )
-    if found.total is None:
+    if foreign.total is None:
         return said
-    return f"{said} They add up to {found.total:.2f}, the model says {target.score:.2f}."
+    return f"{said} They add up to {foreign.total:.2f}, the model says {target.score:.2f}."
 
 
 def _digest(result: Any) -> str:
-    """What tells one result from another, or one function from another of the same name."""
+    """A digest that identifies a result, or a function among others of the same name."""
     code = getattr(result, "__code__", None)
     if code is not None:
         content: object = (code.co_code, code.co_names, repr(code.co_consts))

@@ -1,4 +1,4 @@
-"""Scores that another library found, read without importing it: who scored what, and where.
+"""Reads the results of other libraries without importing them.
 
 shap, lime and captum hand their results over in shapes of their own. Here each becomes pieces of
 the text with a score; `adapted.py` gives the pieces to the players.
@@ -17,8 +17,8 @@ from piste.arrays import FloatArray
 from piste.errors import InputError, SettingError, choices, few
 from piste.methods.adapted import token_alignment
 from piste.result.explanation import Target
-from piste.text.encoding import Span
 from piste.text.players import Players
+from piste.text.units import Span
 
 SHAPES = (
     "Give a shap.Explanation of one text, a lime explanation, (token, score) pairs, a dict of"
@@ -37,7 +37,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Foreign:
-    """What another explainer says of a text."""
+    """Another explainer's scores of a text."""
 
     pieces: tuple[Piece, ...]
     labelled: bool = False  # it knows for which label: the target's column was taken
@@ -46,7 +46,7 @@ class Foreign:
 
 
 def library(result: object) -> str:
-    """Which library's result it is, by its form."""
+    """The library that made this result, recognised by its attributes."""
     if all(hasattr(result, name) for name in ("base_values", "data", "output_names")):
         return "shap"
     if all(hasattr(result, name) for name in ("local_exp", "domain_mapper")):
@@ -55,7 +55,7 @@ def library(result: object) -> str:
 
 
 def read(result: Any, players: Players, target: Target) -> Foreign:
-    """The pieces of whatever was given; raises where it cannot be understood."""
+    """The scored pieces of a result of any known form; raises an `InputError` for others."""
     known = library(result)
     if known == "shap":
         return _of_shap(result, players, target)
@@ -75,7 +75,10 @@ def read(result: Any, players: Players, target: Target) -> Foreign:
 def _of_shap(result: Any, players: Players, target: Target) -> Foreign:
     tokens, values = result.data, np.asarray(result.values, dtype=np.float64)
     if isinstance(tokens, str) or np.ndim(tokens) != 1 or values.shape[:1] != np.shape(tokens):
-        raise InputError("This is not the explanation of one text.", "Give one row: values[0].")
+        raise InputError(
+            f"This is not the explanation of one text: its values have shape {values.shape}.",
+            "Give one row: values[0].",
+        )
     base = np.asarray(result.base_values, dtype=np.float64)
     names = result.output_names
     labelled = isinstance(names, str) and str(names) in target.labels
@@ -93,7 +96,7 @@ def _of_shap(result: Any, players: Players, target: Target) -> Foreign:
 
 
 def _column(names: Any, target: Target, count: int) -> int:
-    """The output that is the target: by its name, else by its place."""
+    """The column of the target: by its name, else by its index."""
     known = [str(name) for name in ([] if names is None else names)]
     if target.label in known:
         return known.index(target.label)
@@ -165,7 +168,7 @@ def _of_pairs(tokens: list[str], scores: list[float], players: Players) -> Forei
 
 
 def _end(players: Players) -> int:
-    """How far the model reads."""
+    """The last character that the model reads."""
     return max(player.end for player in players.items)
 
 
@@ -173,9 +176,11 @@ def _pairs(result: Sequence[Any]) -> tuple[list[str], list[float]]:
     try:
         pairs = [(token, score) for token, score in result]
     except (TypeError, ValueError):
-        raise InputError("These are no scores that piste can read.", SHAPES) from None
+        raise InputError(
+            f"piste cannot read scores from a {type(result).__name__}.", SHAPES
+        ) from None
     if not all(isinstance(token, str) for token, _ in pairs):
-        raise InputError("These are no (token, score) pairs.", SHAPES)
+        raise InputError(f"These are not (token, score) pairs: {few(pairs, 3)}.", SHAPES)
     return [token for token, _ in pairs], [_number(score) for _, score in pairs]
 
 

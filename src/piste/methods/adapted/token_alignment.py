@@ -12,8 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 
-from piste.text.encoding import Span
-from piste.text.units import is_word_character
+from piste.text.units import Span, is_word_character
 
 SPECIAL = re.compile(r"\[[A-Z]+\d*\]|<[^<>\s|]+>|<\|[^|]+\|>")  # [CLS], </s>, <|endoftext|>
 UNKNOWN = frozenset({"[UNK]", "<unk>"})
@@ -27,7 +26,7 @@ def complete(tokens: Sequence[str], text: str, until: int) -> list[Span | None] 
     One after the other up to `until`, with nothing but blanks and punctuation left out. Special
     tokens have no place, unknown ones have what lies between their neighbours.
     """
-    found: list[Span | None] = []
+    spans: list[Span | None] = []
     folded_text, position = folded(text), 0
     bare = [stripped(token) for token in bytes_read(tokens)]
     for index, piece in enumerate(bare):
@@ -36,13 +35,13 @@ def complete(tokens: Sequence[str], text: str, until: int) -> list[Span | None] 
         if _is_frame(piece, index, span, _here(folded_text, following, position)):
             span = None
         elif span is None and piece and not SPECIAL.fullmatch(piece):
-            after = _beyond(folded_text, folded(piece), position, found, bare)
+            after = _beyond(folded_text, folded(piece), position, spans, bare)
             if after is None:
                 return None
             span = after
-        found.append(span)
+        spans.append(span)
         position = position if span is None else span[1]
-    return _with_gaps(found, bare, text, until)
+    return _with_gaps(spans, bare, text, until)
 
 
 def _is_frame(piece: str, index: int, span: Span | None, following: Span | None) -> bool:
@@ -51,7 +50,7 @@ def _is_frame(piece: str, index: int, span: Span | None, following: Span | None)
 
 
 def _here(text: str, piece: str, position: int) -> Span | None:
-    """The piece, if it comes next: after blanks, and after punctuation that was left out."""
+    """The span of the piece if it comes next, skipping blanks and punctuation."""
     if not piece:
         return None
     for start in range(position, len(text) + 1):
@@ -63,34 +62,34 @@ def _here(text: str, piece: str, position: int) -> Span | None:
 
 
 def _beyond(
-    text: str, piece: str, position: int, found: Sequence[Span | None], bare: Sequence[str]
+    text: str, piece: str, position: int, spans: Sequence[Span | None], bare: Sequence[str]
 ) -> Span | None:
     """The piece further on, which is allowed after an unknown token only: that covers the gap."""
-    if not found or bare[len(found) - 1] not in UNKNOWN:
+    if not spans or bare[len(spans) - 1] not in UNKNOWN:
         return None
     start = text.find(piece, position)
     return None if start < 0 else (start, start + len(piece))
 
 
 def _with_gaps(
-    found: list[Span | None], bare: Sequence[str], text: str, until: int
+    spans: list[Span | None], bare: Sequence[str], text: str, until: int
 ) -> list[Span | None] | None:
     """Unknown tokens have the stretch between their neighbours; None where letters are left."""
     position = 0
-    for index, span in enumerate(found):
+    for index, span in enumerate(spans):
         if span is None and bare[index] in UNKNOWN:
-            following = [after[0] for after in found[index + 1 :] if after is not None]
+            following = [after[0] for after in spans[index + 1 :] if after is not None]
             end = following[0] if following else until
             start = position + len(text[position:end]) - len(text[position:end].lstrip())
             stop = start + len(text[start:end].rstrip())
-            found[index] = (start, stop) if stop > start else None
-        if found[index] is not None:
-            start, end = found[index] or (0, 0)
+            spans[index] = (start, stop) if stop > start else None
+        if spans[index] is not None:
+            start, end = spans[index] or (0, 0)
             if any(map(is_word_character, text[position:start])):
                 return None
             several = bare[index] in UNKNOWN and bare[index + 1 : index + 2] == [bare[index]]
             position = position if several else end  # they share the gap
-    return None if any(map(is_word_character, text[position:until])) else found
+    return None if any(map(is_word_character, text[position:until])) else spans
 
 
 def words(wanted: Sequence[str], text: str) -> list[list[Span]]:
@@ -109,12 +108,12 @@ def words(wanted: Sequence[str], text: str) -> list[list[Span]]:
 def _whole(text: str, word: str) -> list[Span]:
     if not word.strip():
         return []
-    found = [(m.start(), m.end()) for m in re.finditer(re.escape(word.strip()), text)]
-    return [span for span in found if _is_whole(text, *span)]
+    spans = [(m.start(), m.end()) for m in re.finditer(re.escape(word.strip()), text)]
+    return [span for span in spans if _is_whole(text, *span)]
 
 
 def _is_whole(text: str, start: int, end: int) -> bool:
-    """Whether no letter goes on at either end; a mark ends itself."""
+    """Whether no word character of the span continues beyond it on either side."""
     before = start > 0 and is_word_character(text[start]) and is_word_character(text[start - 1])
     after = end < len(text) and is_word_character(text[end - 1]) and is_word_character(text[end])
     return not before and not after
@@ -129,7 +128,7 @@ def stripped(token: str) -> str:
 
 
 def folded(text: str) -> str:
-    """The text in small letters without accents, as long as it was."""
+    """The text in lower case without accents, with its length unchanged."""
     return "".join(map(_letter, text))
 
 
@@ -154,18 +153,18 @@ def bytes_read(tokens: Sequence[str]) -> list[str]:
     spells_bytes = all(set(token) <= alphabet.keys() for token in plain)
     if not spells_bytes or not any("Ġ" in token for token in plain):
         return listed
-    found, open_bytes, owner = list(listed), b"", 0
+    texts, open_bytes, owner = list(listed), b"", 0
     for index, token in enumerate(listed):
         if SPECIAL.fullmatch(token):
             continue
         owner = owner if open_bytes else index
         open_bytes += bytes(alphabet[character] for character in token)
-        found[index] = ""
+        texts[index] = ""
         try:
-            found[owner], open_bytes = open_bytes.decode("utf-8"), b""
+            texts[owner], open_bytes = open_bytes.decode("utf-8"), b""
         except UnicodeDecodeError:
             continue
-    return found
+    return texts
 
 
 @cache

@@ -13,11 +13,11 @@ from piste.arrays import FloatArray
 from piste.decision import Decision
 from piste.errors import choices
 from piste.methods.base import Attribution, Method, agreement
-from piste.methods.class_columns import left_out
+from piste.methods.every_class import left_out
 from piste.methods.context.asking import PASSES, Asked, Plan
 from piste.methods.context.fit import Fit, alone_answers, final_fit, quick_fit
 from piste.methods.sampling import check_size
-from piste.methods.slalom.stopping import Standing
+from piste.methods.slalom.fit import Standing
 from piste.result.explanation import Fidelity, Stopped
 from piste.result.scores import CLASS
 from piste.surrogates.slalom.model import lin

@@ -19,7 +19,7 @@ from piste.design.parts import (
     whole_and_empty,
 )
 from piste.errors import SettingError
-from piste.methods.class_columns import Classes
+from piste.methods.every_class import Classes
 from piste.models.query import Query
 from piste.result.explanation import Target
 from piste.surrogates.context import Process, distinct
@@ -43,8 +43,13 @@ class Asked:
 
     decision: Decision
     classes: Classes | None = None  # explained together; None: the target alone
-    parts: BoolArray = field(default_factory=lambda: np.empty((0, 0), dtype=bool))
-    answers: FloatArray = field(default_factory=lambda: np.empty((0, 0)))  # [parts, outputs]
+    parts: BoolArray = field(init=False)  # [parts, players]
+    answers: FloatArray = field(init=False)  # [parts, outputs]
+
+    def __post_init__(self) -> None:
+        outputs = 1 if self.classes is None else len(self.classes.others) + 1
+        self.parts = np.zeros((0, len(self.players)), dtype=bool)
+        self.answers = np.zeros((0, outputs))
 
     @classmethod
     def on(cls, decision: Decision, every_class: bool) -> Asked:
@@ -59,8 +64,8 @@ class Asked:
         if not len(fresh):
             return 0
         answers = self.answered(fresh)
-        self.parts = np.vstack([self.parts, fresh]) if len(self.parts) else fresh
-        self.answers = np.vstack([self.answers, answers]) if len(self.answers) else answers
+        self.parts = np.vstack([self.parts, fresh])
+        self.answers = np.vstack([self.answers, answers])
         return len(fresh)
 
     def answered(self, parts: BoolArray) -> FloatArray:
@@ -68,8 +73,7 @@ class Asked:
 
         An empty text without special tokens is no sequence: it counts as undecided, 0.
         """
-        outputs = 1 if self.classes is None else len(self.classes.others) + 1
-        scores = np.zeros((len(parts), outputs))
+        scores = np.zeros((len(parts), self.answers.shape[1]))
         some = parts.any(axis=1) | (self.players.frame.size > 0)
         if some.any():
             logits = self.decision.logits(Ragged.masked(parts[some]))

@@ -13,7 +13,7 @@ from piste.result.formula import Formula
 from piste.surrogates.context import Kernel, Process, fit_context
 from piste.surrogates.parts import PartSurrogate
 from piste.surrogates.slalom.gauss_newton import fit_gauss_newton
-from piste.surrogates.slalom.lengths import LengthScale
+from piste.surrogates.slalom.model import LengthScale
 from piste.surrogates.slalom.model import SlalomModel, count_matrix
 from piste.surrogates.slalom.posterior import Posterior
 from piste.text.players import Players

@@ -12,19 +12,19 @@ import numpy as np
 from piste.arrays import FloatArray, Ragged
 from piste.decision import Decision
 from piste.design import apart, check_shares, deletions, portions, removals, short, singles
-from piste.errors import SettingError, choices, whole_number
+from piste.errors import SettingError, choices
 from piste.lexicon import Lexicon
 from piste.methods.base import TOO_FEW, Attribution, Method, agreement
-from piste.methods.class_columns import Classes, left_out
+from piste.methods.every_class import Classes, left_out
 from piste.methods.sampling import ROUND, Rounds, Samples, check_size, set_apart, within
-from piste.methods.slalom.fit import Fit, removed
-from piste.methods.slalom.stopping import Standing
+from piste.methods.slalom.fit import Fit, Standing, removed
 from piste.models.query import Query
+from piste.options import whole_number
 from piste.result.explanation import Fidelity, Stopped
 from piste.surrogates.slalom.gauss_newton import fit_gauss_newton
-from piste.surrogates.slalom.lengths import LengthScale
 from piste.surrogates.slalom.local import LocalEffects, fit_local
-from piste.surrogates.slalom.prior import Prior
+from piste.surrogates.slalom.model import LengthScale
+from piste.surrogates.slalom.posterior import Prior
 from piste.text.players import Players
 
 log = logging.getLogger(__name__)

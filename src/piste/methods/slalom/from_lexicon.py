@@ -1,4 +1,4 @@
-"""A text explained by a lexicon: the scores of its words are known, the model is hardly asked."""
+"""A text explained by a lexicon of known words, with few questions to the model."""
 
 from __future__ import annotations
 
@@ -13,20 +13,19 @@ import numpy as np
 from piste.arrays import FloatArray, IntArray, Ragged
 from piste.decision import Decision
 from piste.design import apart, check_shares, favoured, portions, singles
-from piste.errors import SettingError, whole_number
+from piste.errors import SettingError
 from piste.lexicon import Lexicon
 from piste.methods.base import Attribution, Method, agreement
-from piste.methods.class_columns import columns
+from piste.methods.every_class import columns
 from piste.methods.sampling import check_size, counted
 from piste.methods.slalom.fit import Fit
 from piste.models.fingerprint import check_lexicon
 from piste.models.query import Query
+from piste.options import whole_number
 from piste.result.explanation import Agreement, Fidelity, FitReport, Target
 from piste.surrogates.slalom.gauss_newton import fit_gauss_newton
-from piste.surrogates.slalom.lengths import LengthScale
-from piste.surrogates.slalom.model import FramePlayer, SlalomModel, slalom_scores
-from piste.surrogates.slalom.posterior import spread
-from piste.surrogates.slalom.prior import Known, Prior
+from piste.surrogates.slalom.model import FramePlayer, LengthScale, SlalomModel, slalom_scores
+from piste.surrogates.slalom.posterior import Known, Prior, spread
 from piste.text.players import Players
 
 REFINED = 60  # sequences for a text whose words mean something else in it
@@ -100,11 +99,11 @@ class FromLexicon(Method):
         """How many sequences to ask."""
         if self.refine is not None or len(text.players.first) < 2:
             return self.refine or 0
-        unknown = int((text.found < 0).sum())
+        unknown = int((text.places < 0).sum())
         return REFINED if text.is_off else unknown * (1 + PER_NEW_WORD)
 
     def _notes(self, text: _Text, wanted: int) -> tuple[str, ...]:
-        unknown = [text.players.items[i].text for i in text.players.first[text.found < 0]]
+        unknown = [text.players.items[i].text for i in text.players.first[text.places < 0]]
         notes = []
         if unknown:
             some = ", ".join(map(repr, unknown[:5])) + (" ..." if len(unknown) > 5 else "")
@@ -129,14 +128,14 @@ class _Text:
     target: Target  # on the lexicon's scale
     index: int  # the column of the values
     sign: float
-    found: IntArray  # [groups]: places in the lexicon, -1 where it has none
+    places: IntArray  # [groups]: places in the lexicon, -1 where it has none
 
     @classmethod
     def of(cls, lexicon: Lexicon, decision: Decision) -> _Text:
         players, target = decision.players, decision.target
         column, sign = lexicon.column(target.index)
-        found = lexicon.find([players.items[index] for index in players.first])
-        text = cls(lexicon, decision, target, column, sign, found)
+        places = lexicon.find([players.items[index] for index in players.first])
+        text = cls(lexicon, decision, target, column, sign, places)
         score = float(text.answers(players.whole)[0])
         return replace(text, target=replace(target, scale=lexicon.scale, score=score))
 
@@ -164,10 +163,10 @@ class _Text:
 
     def _of_words(self, scores: FloatArray) -> FloatArray:
         """Scores [words] of the lexicon for the groups of the text [groups]."""
-        known = self.found >= 0
+        known = self.places >= 0
         if known.all():  # as a rule; the lexicon is far larger than the text
-            return scores[self.found]
-        return np.where(known, scores[self.found], _typical(scores, self.lexicon.counts))
+            return scores[self.places]
+        return np.where(known, scores[self.places], _typical(scores, self.lexicon.counts))
 
     def _lengths(self) -> LengthScale:
         level = self.sign * self.lexicon.level[:, [self.index]]
@@ -181,7 +180,7 @@ class _Text:
 
     @property
     def is_off(self) -> bool:
-        """Whether that is more than usual."""
+        """Whether the gap is larger than on the texts that the lexicon was built from."""
         return self.gap.rmse > FAR * self.lexicon.errors.get("texts", np.inf)
 
     def errors(self, rng: np.random.Generator) -> dict[str, FloatArray]:
@@ -201,11 +200,11 @@ class _Text:
         return self.known.scaled(spreads)
 
     def _errors(self, errors: FloatArray) -> FloatArray:
-        """Of unknown words the spread of all words: nothing is known but that they are words."""
-        known = self.found >= 0
+        """Standard errors by group; unknown words get the largest of the lexicon, 1 at least."""
+        known = self.places >= 0
         if known.all():
-            return errors[self.found]
-        return np.where(known, errors[self.found], np.max(errors, initial=1.0))
+            return errors[self.places]
+        return np.where(known, errors[self.places], np.max(errors, initial=1.0))
 
     def refitted(
         self, rng: np.random.Generator, wanted: int
@@ -232,8 +231,8 @@ class _Text:
     def _drawn(self, rng: np.random.Generator, wanted: int) -> tuple[Ragged, dict[str, Ragged]]:
         """Short sequences in which unknown words come often, some subsets; and fresh ones."""
         players, distinct = self.players, len(self.players.first)
-        unknown = np.flatnonzero(self.found < 0)
-        odds = np.where(self.found < 0, 8.0, 1.0)
+        unknown = np.flatnonzero(self.places < 0)
+        odds = np.where(self.places < 0, 8.0, 1.0)
         fresh = max(4, wanted // 10)
         alone = singles(distinct).take(unknown)
         few = favoured(rng, odds, max(0, wanted - fresh - len(alone)) * 5 // 6, 3)
@@ -248,18 +247,18 @@ class _Text:
         return apart(rows, Ragged.concat(list(held.values())), players.groups), held
 
     def _prior(self) -> Known:
-        known = self.found >= 0
-        values = self.sign * self.lexicon.values[self.found, self.index]
-        errors = np.where(known, self.lexicon.value_errors[self.found, self.index], np.nan)
+        known = self.places >= 0
+        values = self.sign * self.lexicon.values[self.places, self.index]
+        errors = np.where(known, self.lexicon.value_errors[self.places, self.index], np.nan)
         if self.lexicon.frame is not None:
             frame = self.sign * self.lexicon.frame[self.index]
             values, errors = np.append(values, frame), np.append(errors, np.median(_told(errors)))
         return Known(
             values=values[:, None],
             value_errors=np.maximum(errors, 1e-3),
-            importances=self.lexicon.importances[self.found],
+            importances=self.lexicon.importances[self.places],
             importance_errors=np.where(
-                known, np.maximum(self.lexicon.importance_errors[self.found], 1e-3), np.nan
+                known, np.maximum(self.lexicon.importance_errors[self.places], 1e-3), np.nan
             ),
         )
 

@@ -1,4 +1,4 @@
-"""Answers kept: what a paid model has said once is not asked again."""
+"""A cache of answers, so that a paid model is never asked the same question twice."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class AnswerCache:
             self._closed_until = math.inf
 
     def _execute(self, statement: str, *values: str) -> Any | None:
-        """The first row, or None; errors are dealt with."""
+        """The first row, or None; errors of the file are handled here."""
         with self._lock:
             if time.monotonic() < self._closed_until:
                 return None
@@ -190,10 +190,10 @@ def _code(error: Exception) -> int:
 
 def _identity(path: Path) -> tuple[int, int] | None:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def _free_name(path: Path) -> Path:
@@ -204,5 +204,5 @@ def _free_name(path: Path) -> Path:
 
 
 def _key(question: Any) -> str:
-    """The texts themselves are not kept, only what tells them apart."""
+    """A digest of the question: texts themselves are not stored."""
     return hashlib.sha256(json.dumps(question, sort_keys=True).encode()).hexdigest()

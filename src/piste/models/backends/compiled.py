@@ -17,17 +17,15 @@ import numpy as np
 import torch
 
 from piste.arrays import FloatArray, IntArray
-from piste.errors import ModelError, few
+from piste.errors import ModelError
 from piste.models.backends import graph_cache, openvino_runtime
 from piste.models.backends.huggingface import HuggingFaceClassifier, unpadded
 from piste.models.backends.openvino_runtime import Network
-from piste.models.backends.pretrained import evaluating
+from piste.models.backends.pretrained import ANY_TYPE, evaluating, plain, quiet, types_of
 from piste.models.fingerprint import content_digest, weights_digest
 from piste.models.loading_errors import is_out_of_memory
-from piste.models.protocol import Outputs
-from piste.models.tokens import ANY_TYPE, plain, quiet, types_of
-from piste.text.cutting import truncated
-from piste.text.encoding import TYPE, Encoding
+from piste.models.protocol import Outputs, described
+from piste.text.encoding import TYPE, Encoding, truncated
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +62,7 @@ class CompiledClassifier:
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     def __repr__(self) -> str:
-        return f"<{few((self.name,))}: {few(self.labels, 8)}; {self.backend}>"
+        return described(self)
 
     @property
     def name(self) -> str:
@@ -307,7 +305,7 @@ def _difference(classifier: HuggingFaceClassifier, network: Network) -> float:
 def _calm() -> Iterator[None]:
     """Tracing warns about every branch it takes; nobody can act on that."""
     tracer = logging.getLogger("torch.jit")
-    with quiet(), warnings.catch_warnings():
+    with quiet, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         before, tracer.disabled = tracer.disabled, True
         try:

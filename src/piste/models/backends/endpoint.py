@@ -24,7 +24,7 @@ from urllib.parse import urlsplit, urlunsplit
 import numpy as np
 
 from piste.arrays import FloatArray
-from piste.errors import OutputError, SettingError, percent, whole_number
+from piste.errors import OutputError, SettingError, choices, few, percent
 from piste.files import cache_directory
 from piste.models.backends.answer_cache import AnswerCache, Answers, MemoryAnswers
 from piste.models.backends.function import FunctionClassifier
@@ -37,6 +37,7 @@ from piste.models.backends.label_tokens import (
 )
 from piste.models.backends.redaction import Secrets, authorization, read_key, shown
 from piste.models.backends.transport import Post, Reply, TransientError, post
+from piste.options import whole_number
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +47,7 @@ AGAIN = {408, 409, 425, 429, 500, 502, 503, 504}  # statuses that may pass
 LONGEST_PAUSE = 60.0  # seconds; a server that asks for more is not waited for
 MOST_SECONDS = 1e6  # more overflows in a socket
 QUOTED = 300  # characters of a refusal
+RARE = ("concurrency", "rate")  # settings of `Endpoint` that few change
 TEXT = "{text}"  # where the text stands in a prompt
 
 
@@ -75,7 +77,9 @@ class Endpoint:
         if TEXT not in self.prompt:
             raise SettingError(f"The prompt has no {TEXT}.", "Put it where the text belongs.")
         if len(self.labels) < 2 or len(set(map(bare, self.labels))) < len(self.labels):
-            raise SettingError("The labels are too few or alike.", "Give two different words.")
+            raise SettingError(
+                f"The labels are too few or alike: {few(self.labels)}.", "Give two different words."
+            )
         read_key(self.key_from)  # a key that cannot be one is told before the first question
 
     def request(self, text: str) -> dict[str, Any]:
@@ -120,9 +124,8 @@ def from_endpoint(
     key_from: str = "OPENAI_API_KEY",
     timeout: float = 60.0,
     retries: int = 5,
-    concurrency: int = 8,
-    rate: float | None = None,
     cache: str | os.PathLike[str] | None = None,
+    **more: Any,
 ) -> FunctionClassifier:
     """A classifier from an endpoint that speaks the OpenAI API with log-probabilities.
 
@@ -139,12 +142,15 @@ def from_endpoint(
     Retry-After asks for, up to 60 s.
     cache: a file that keeps the answers, so that nothing is paid twice; by default in the user's
     cache directory. It needs a model's name.
+    more: `concurrency`, how many questions are asked at once (8), and `rate`, the most that are
+    asked in a second (no limit).
     """
+    for name in more:
+        if name not in RARE:
+            raise choices("setting of an endpoint", name, RARE)
     if isinstance(labels, str):
         raise SettingError("labels is one string.", f"Pass a list, such as [{labels!r}, ...].")
-    endpoint = Endpoint(
-        url, tuple(labels), prompt, model, api, key_from, timeout, retries, concurrency, rate
-    )
+    endpoint = Endpoint(url, tuple(labels), prompt, model, api, key_from, timeout, retries, **more)
     ask = RemoteLabels(endpoint, _answers(model, cache))
     return FunctionClassifier(
         ask,

@@ -9,12 +9,12 @@ import numpy as np
 from scipy.special import logit
 
 from piste.arrays import FloatArray, IntArray
-from piste.errors import OutputError, SettingError, choices, few
-from piste.models.checks import first_line
-from piste.models.locks import lock_for
-from piste.models.protocol import Outputs
-from piste.text.encoding import BETWEEN, Encoding, Frame, Span
-from piste.text.units import is_character_script, is_word_character, word_spans
+from piste.errors import OutputError, SettingError, choices
+from piste.models.loading_errors import first_line
+from piste.models.protocol import Outputs, described
+from piste.text.encoding import BETWEEN, Encoding, Frame
+from piste.text.units import Span, is_character_script, is_word_character, word_spans
+from piste.threads import lock_for
 
 Scale = Literal["logits", "probabilities", "label-logits", "label-probabilities", "raw"]
 MEANT: dict[str, Outputs] = {
@@ -83,9 +83,7 @@ class FunctionClassifier:
         return MEANT[self.scale]
 
     def __repr__(self) -> str:
-        return (
-            f"<{few((self.name,))}: {few(self.labels or ('labels not known yet',), 8)}; function>"
-        )
+        return described(self)
 
     def encode(self, text: str, pair: str | None = None) -> Encoding:
         if pair is not None:
@@ -294,7 +292,10 @@ def _logs(scores: FloatArray) -> FloatArray:
 
 def _checked(scores: FloatArray) -> FloatArray:
     if (scores < 0).any() or (scores > 1).any():  # NaN is neither: the query tells of it
-        raise OutputError("The function's probabilities leave 0..1.", 'Use outputs="logits".')
+        wrong = scores[(scores < 0) | (scores > 1)].flat[0]
+        raise OutputError(
+            f"The function's probabilities leave 0..1: one is {wrong:.4g}.", 'Use outputs="logits".'
+        )
     return scores
 
 

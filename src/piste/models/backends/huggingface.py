@@ -16,12 +16,14 @@ import transformers
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from piste.arrays import FloatArray, IntArray
-from piste.errors import ModelError, OutputError, few
-from piste.models import checks, loading_errors
-from piste.models.backends.hooks import unhooked
+from piste.errors import ModelError, OutputError
+from piste.models import loading_errors
 from piste.models.backends.pretrained import (
+    ANY_TYPE,
+    Reader,
     array,
     check_device,
+    check_tokenizer,
     evaluating,
     given_tokenizer,
     labels_of,
@@ -29,11 +31,15 @@ from piste.models.backends.pretrained import (
     load_tokenizer,
     loading_type,
     outputs_of,
+    plain,
+    quiet,
     read,
+    types_of,
 )
-from piste.models.protocol import Outputs
-from piste.models.tokens import ANY_TYPE, Reader, plain, quiet, types_of
+from piste.models.protocol import Outputs, described
 from piste.text.encoding import Encoding
+
+INSTALLED = "_output_capturing_hooks_installed"  # how transformers marks a model that has its hooks
 
 
 @dataclass(frozen=True, repr=False)
@@ -47,7 +53,7 @@ class HuggingFaceClassifier:
     owned: bool = False  # piste read the model from files: nobody else changes its weights
 
     def __repr__(self) -> str:
-        return f"<{few((self.name,))}: {few(self.labels, 8)}; {self.backend}>"
+        return described(self)
 
     @property
     def backend(self) -> str:
@@ -84,7 +90,7 @@ class HuggingFaceClassifier:
                 mask = torch.ones_like(inputs)
                 logits = self.model(input_ids=inputs, attention_mask=mask, **kinds).logits
         except (ValueError, IndexError) as error:
-            why = checks.first_line(error)
+            why = loading_errors.first_line(error)
             raise OutputError(
                 f"The model refuses {self.show(ids[0])[:80]!r} and its like: {why}.",
                 "Some models count special tokens: take them out of the text.",
@@ -102,17 +108,17 @@ class HuggingFaceClassifier:
             given, answer = self._answer(embeddings, types)
             margins = _margins(answer.logits, index, self.outputs)
             # Rows do not see each other, so the gradient of the sum holds that of each row.
-            (found,) = torch.autograd.grad(margins.sum(), given)
-        return array(margins), array(found)
+            (gradients,) = torch.autograd.grad(margins.sum(), given)
+        return array(margins), array(gradients)
 
     def attentions(self, ids: IntArray) -> tuple[FloatArray, int]:
         embeddings = self.embed(ids)
         with differentiable(self.model), step_by_step(self.model), unhooked(self.model):
             wanted = {"output_attentions": True, "output_hidden_states": True}
             _, answer = self._answer(embeddings, types_of(ids), **wanted)
-            weights = checks.square(getattr(answer, "attentions", None), ids.shape[1])
+            weights = _square(getattr(answer, "attentions", None), ids.shape[1])
             used = _positions_used(answer)
-        return array(torch.stack(weights)), checks.only_position(used)
+        return array(torch.stack(weights)), _only_position(used)
 
     def _tensor(self, numbers: IntArray) -> torch.Tensor:
         return torch.from_numpy(np.ascontiguousarray(numbers)).to(self.model.device)
@@ -131,9 +137,9 @@ class HuggingFaceClassifier:
             kinds = self._kinds(types)
             answer = self.model(inputs_embeds=given, attention_mask=mask, **kinds, **wanted)
         except (NotImplementedError, TypeError, ValueError) as error:
-            raise checks.no_embeddings(self.name, checks.first_line(error)) from error
+            raise _no_embeddings(self.name, loading_errors.first_line(error)) from error
         if not answer.logits.requires_grad:
-            raise checks.no_embeddings(self.name, "torch sees no way from them to the answer")
+            raise _no_embeddings(self.name, "torch sees no way from them to the answer")
         return given, answer
 
     def token_id(self, name: str) -> int | None:
@@ -151,7 +157,7 @@ def load_huggingface(
     code = {"trust_remote_code": trust_remote_code}  # left unsaid, transformers asks on stdin
     owned, notice = isinstance(model, str | os.PathLike), ""
     if owned:
-        source = checks.model_source(os.fspath(model))
+        source = loading_errors.model_source(os.fspath(model))
         (loaded, notice), name = _load_model(source, device, code), str(model)
         tokenizer = load_tokenizer(source if tokenizer is None else tokenizer, code)
     else:
@@ -160,7 +166,7 @@ def load_huggingface(
     labels_of(loaded.config)  # refuses names with gaps
     if device is not None:
         loaded.to(device)
-    checks.check_tokenizer(tokenizer)
+    check_tokenizer(tokenizer)
     return HuggingFaceClassifier(loaded, tokenizer, name, notice, owned)
 
 
@@ -176,8 +182,8 @@ def _load_model(source: str, device: str | None, code: dict[str, bool]) -> tuple
         **code,
     )
     model, report = read(loading_errors.WEIGHTS, source, reader)
-    checks.check_head(source, config, report)
-    return model, checks.unused_layers(report)
+    loading_errors.check_head(source, config, report)
+    return model, loading_errors.unused_layers(report)
 
 
 def _given_model(model: Any) -> Any:
@@ -224,7 +230,7 @@ def differentiable(model: Any) -> Iterator[None]:
     """Gradients of inputs, not of weights, wherever we are called from; flags come back."""
     trained = [weight for weight in model.parameters() if weight.requires_grad]
     with (
-        quiet(),
+        quiet,
         evaluating(model),
         unpadded(model),
         torch.inference_mode(False),
@@ -253,8 +259,25 @@ def step_by_step(model: Any) -> Iterator[None]:
             setattr(config, kind, was)
 
 
+@contextlib.contextmanager
+def unhooked(model: Any) -> Iterator[None]:
+    """Without the hooks that transformers adds to tell attention weights, and leaves.
+
+    They are local functions: a model that keeps them can no longer be pickled.
+    """
+    before = [(part, set(part._forward_hooks), INSTALLED in vars(part)) for part in model.modules()]
+    try:
+        yield
+    finally:
+        for part, known, marked in before:
+            for key in set(part._forward_hooks) - known:
+                del part._forward_hooks[key]
+            if not marked:
+                vars(part).pop(INSTALLED, None)
+
+
 def _margins(logits: torch.Tensor, index: int, outputs: Outputs) -> torch.Tensor:
-    """As `target.margins` has them, in torch [rows]."""
+    """As `decision.margins` has them, in torch [rows]."""
     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
     if outputs != "classes":
         return logits[:, index]
@@ -269,5 +292,36 @@ def _positions_used(answer: Any) -> IntArray | None:
         return None
     # Outputs of two classes are often opposites: a plain sum of them could be flat.
     outputs = torch.arange(1, answer.logits.shape[1] + 1, device=answer.logits.device).sqrt()
-    (found,) = torch.autograd.grad((answer.logits * outputs).sum(), states, allow_unused=True)
-    return None if found is None else np.unique(np.nonzero(array(found).any(axis=2))[1])
+    (gradients,) = torch.autograd.grad((answer.logits * outputs).sum(), states, allow_unused=True)
+    return None if gradients is None else np.unique(np.nonzero(array(gradients).any(axis=2))[1])
+
+
+def _no_embeddings(name: str, why: str) -> ModelError:
+    """The error for a model that cannot be entered behind its tokens."""
+    return ModelError(
+        f"{name} does not take embeddings in place of tokens: {why}.",
+        "Explain it by a method that asks for answers only, such as slalom.",
+    )
+
+
+def _square(weights: Any, tokens: int) -> Any:
+    """Attention weights of every layer [rows, heads, tokens, tokens], or why they are none."""
+    shapes = {tuple(layer.shape[2:]) for layer in weights or () if layer is not None}
+    if shapes != {(tokens, tokens)} or any(layer is None or layer.min() < 0 for layer in weights):
+        raise ModelError(
+            "The model does not tell how much each token attends to each other one.",
+            "Explain it by a method that does without attention, such as slalom or gradients.",
+        )
+    return weights
+
+
+def _only_position(used: IntArray | None) -> int:
+    """The one position that the classification is read from."""
+    if used is None or len(used) != 1:
+        where = "an unknown position" if used is None or not len(used) else f"{len(used)} positions"
+        raise ModelError(
+            f"The model reads its answer from {where}: there is no one token whose attention"
+            " would explain it.",
+            "Explain it by a method that does without attention, such as slalom or gradients.",
+        )
+    return int(used[0])

@@ -6,17 +6,15 @@ from typing import Any
 import numpy as np
 
 from piste.arrays import IntArray
-from piste.models import checks
 from piste.models.backends.function import FunctionClassifier
-from piste.models.backends.pretrained import load_tokenizer
-from piste.models.tokens import Reader, plain
+from piste.models.backends.pretrained import Reader, check_tokenizer, load_tokenizer, plain
 from piste.text.encoding import Encoding
 
 
 def reader_for(tokenizer: Any) -> Reader:
     """What reads texts for a function of ids. It knows no types: ids are all that is passed on."""
     loaded = load_tokenizer(tokenizer)
-    checks.check_tokenizer(loaded)
+    check_tokenizer(loaded)
     return Reader(loaded, int(loaded.model_max_length))
 
 

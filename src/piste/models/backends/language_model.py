@@ -18,24 +18,26 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
 from piste.arrays import FloatArray, IntArray
 from piste.errors import ModelError, SettingError, percent
-from piste.models import checks, loading_errors
+from piste.models import loading_errors
 from piste.models.backends.next_tokens import NextTokens
 from piste.models.backends.pretrained import (
     NO_CODE,
     array,
     check_device,
+    check_tokenizer,
     evaluating,
     given_tokenizer,
     limit_of,
     load_tokenizer,
     loading_type,
+    plain,
+    quiet,
     read,
 )
 from piste.models.backends.prompt import Prompt, check_answers, read_prompt
-from piste.models.locks import lock_for
-from piste.models.protocol import Outputs
-from piste.models.tokens import plain, quiet
+from piste.models.protocol import Outputs, described
 from piste.text.encoding import Encoding
+from piste.threads import lock_for
 
 LITTLE = 0.1  # of the probability on all labels together: the model would say something else
 
@@ -52,14 +54,14 @@ class LanguageModelClassifier:
     outputs: Outputs = "classes"
 
     def __repr__(self) -> str:
-        return f"<{self.name}: {', '.join(self.labels)}; {self.backend}>"
+        return described(self)
 
     @property
     def backend(self) -> str:
         return f"torch {torch.__version__} on {self.model.device}"
 
     def encode(self, text: str, pair: str | None = None) -> Encoding:
-        with quiet(), lock_for(self.prompt.tokenizer):
+        with quiet, lock_for(self.prompt.tokenizer):
             return self.prompt.encode(text, pair)
 
     def logits(self, ids: IntArray) -> FloatArray:
@@ -87,16 +89,16 @@ class LanguageModelClassifier:
 
         One pass for each label of several tokens; each tells the first token's too.
         """
-        found: dict[int, torch.Tensor] = {}
+        summed: dict[int, torch.Tensor] = {}
         first = None
         for index, answer in enumerate(self.answers):
             if len(answer) > 1:
                 every = self._after(rows, answer)
                 steps = torch.arange(len(answer), device=rows.device)
-                found[index] = every[:, steps, self._tensor(answer)].sum(dim=1)
+                summed[index] = every[:, steps, self._tensor(answer)].sum(dim=1)
                 first = every[:, 0]
         first = self._after(rows, self.answers[0][:1])[:, 0] if first is None else first
-        columns = [found.get(i, first[:, answer[0]]) for i, answer in enumerate(self.answers)]
+        columns = [summed.get(i, first[:, answer[0]]) for i, answer in enumerate(self.answers)]
         return torch.stack(columns, dim=1)
 
     def _after(self, rows: torch.Tensor, answer: tuple[int, ...]) -> torch.Tensor:
@@ -134,10 +136,10 @@ def from_llm(
     names = tuple(map(str, labels))
     check_device(device)
     loaded, tokenizer = _loaded(model, tokenizer, device)
-    checks.check_tokenizer(tokenizer)
+    check_tokenizer(tokenizer)
     if device is not None:
         loaded.to(device)
-    with quiet():
+    with quiet:
         asked = read_prompt(tokenizer, prompt)
         answers = tuple(asked.answer(label) for label in names)
     check_answers(names, answers)
@@ -165,7 +167,7 @@ def _source(name: str) -> tuple[str, dict[str, str]]:
     path = Path(name).expanduser()
     if path.suffix == ".gguf" and path.is_file():
         return str(path.parent), {"gguf_file": path.name}
-    return checks.model_source(name), {}
+    return loading_errors.model_source(name), {}
 
 
 def _load_model(source: str, file: dict[str, str], device: str | None) -> Any:

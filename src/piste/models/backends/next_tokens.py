@@ -65,8 +65,8 @@ class NextTokens:
         for rows in torch.split(ids, max(1, TOGETHER // ids.shape[1])):
             rest, mask = rows[:, start.shape[1] :], torch.ones_like(rows)
             past = _repeated(kept, len(rows))
-            found, _ = self._call(rest, mask, places, use_cache=True, past_key_values=past)
-            parts.append(found)
+            logits, _ = self._call(rest, mask, places, use_cache=True, past_key_values=past)
+            parts.append(logits)
         return torch.cat(parts)
 
     def _call(

@@ -13,13 +13,20 @@ from transformers import AutoConfig, PretrainedConfig
 
 from piste.arrays import FloatArray, IntArray
 from piste.errors import ModelError, OutputError
-from piste.models import checks, loading_errors
+from piste.models import loading_errors
 from piste.models.backends import openvino_runtime
 from piste.models.backends.openvino_runtime import Network
-from piste.models.backends.pretrained import labels_of, load_tokenizer, outputs_of, read
+from piste.models.backends.pretrained import (
+    Reader,
+    check_tokenizer,
+    labels_of,
+    load_tokenizer,
+    outputs_of,
+    plain,
+    read,
+)
 from piste.models.fingerprint import file_digest
-from piste.models.protocol import Outputs
-from piste.models.tokens import Reader, plain
+from piste.models.protocol import Outputs, described
 from piste.text.encoding import TYPE, Encoding
 
 NAMES = ("input_ids", "attention_mask", "token_type_ids")
@@ -42,7 +49,7 @@ class OnnxClassifier:
     digest: str = ""  # of the files it was read from
 
     def __repr__(self) -> str:
-        return f"<{self.name}: {', '.join(self.labels)}; {self.backend}>"
+        return described(self)
 
     @property
     def backend(self) -> str:
@@ -81,7 +88,7 @@ class OnnxClassifier:
                 raise
             raise OutputError(
                 f"The ONNX model refuses {ids.shape[0]} sequences of {ids.shape[1]} tokens:"
-                f" {checks.first_line(error)}.",
+                f" {loading_errors.first_line(error)}.",
                 "Export it with dynamic axes for the batch and the tokens.",
             ) from error
 
@@ -103,13 +110,13 @@ def onnx_file(folder: Path) -> Path | None:
     for place in PLACES:
         if (folder / place).is_file():
             return folder / place
-    found = [*folder.glob("*.onnx"), *folder.glob("onnx/*.onnx")]
-    if len(found) > 1:
+    files = [*folder.glob("*.onnx"), *folder.glob("onnx/*.onnx")]
+    if len(files) > 1:
         raise ModelError(
-            f"{folder} holds {len(found)} ONNX files, and none is called model.onnx.",
+            f"{folder} holds {len(files)} ONNX files, and none is called model.onnx.",
             "Call the right one so, or put it into a folder of its own with the tokenizer.",
         )
-    return found[0] if found else None
+    return files[0] if files else None
 
 
 def load_onnx(file: Path, folder: Path, tokenizer: Any, name: str) -> OnnxClassifier:
@@ -121,7 +128,7 @@ def load_onnx(file: Path, folder: Path, tokenizer: Any, name: str) -> OnnxClassi
         )
     network = _compiled(file)
     tokenizer = load_tokenizer(folder if tokenizer is None else tokenizer)
-    checks.check_tokenizer(tokenizer)
+    check_tokenizer(tokenizer)
     digest = file_digest(file)
     nameless = OnnxClassifier(network, PretrainedConfig(), tokenizer, name, digest=digest)
     width = _width(nameless)
@@ -144,19 +151,19 @@ def _compiled(file: Path) -> Network:
         return Network(graph)
     except RuntimeError as error:
         raise ModelError(
-            f"OpenVINO cannot use {file}: {checks.first_line(error)}.",
+            f"OpenVINO cannot use {file}: {loading_errors.first_line(error)}.",
             "Export it anew, as a text classifier with dynamic axes; the file may be damaged.",
         ) from error
 
 
 def _input_name(port: Any) -> str:
-    found = sorted(port.get_names() & set(NAMES))
-    if not found:
+    names = sorted(port.get_names() & set(NAMES))
+    if not names:
         raise ModelError(
             f"The ONNX model has an input {port.any_name!r} that piste cannot fill.",
             f"Export a text classifier whose inputs are among {', '.join(NAMES)}.",
         )
-    return str(found[0])
+    return str(names[0])
 
 
 def _logits_of(graph: Any) -> Any:

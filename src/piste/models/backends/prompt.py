@@ -12,9 +12,11 @@ from functools import cached_property
 from typing import Any
 
 from piste.errors import InputError, ModelError, SettingError
-from piste.models import checks
+from piste.models import loading_errors
 from piste.models.backends.endpoint import TEXT
-from piste.text.encoding import BETWEEN, Encoding, Frame, Span
+from piste.models.backends.pretrained import check_ids, unknown
+from piste.text.encoding import BETWEEN, Encoding, Frame
+from piste.text.units import Span
 
 PAIR = "{pair}"  # where the second text of a pair stands
 ANCHOR = "\n"  # put before a part, and cut off again, where a tokenizer begins with a blank
@@ -97,13 +99,13 @@ class Prompt:
                 "Take it out of the text.",
             )
         frame, room = encoding.frame, self.limit - encoding.frame.size
-        checks.check_ids([*frame.prefix, *encoding.ids, *frame.suffix], self.vocabulary)
+        check_ids([*frame.prefix, *encoding.ids, *frame.suffix], self.vocabulary)
         if room < 1:
             raise SettingError(
                 f"The prompt alone has {frame.size:,} tokens; the model reads {self.limit:,}.",
                 "Shorten the prompt.",
             )
-        notes = checks.unknown(encoding.ids, self.tokenizer)
+        notes = unknown(encoding.ids, self.tokenizer)
         return replace(encoding, limit=room, notes=notes)
 
     @cached_property
@@ -164,7 +166,7 @@ def read_prompt(tokenizer: Any, prompt: str) -> Prompt:
 def check_answers(labels: Sequence[str], answers: Sequence[tuple[int, ...]]) -> None:
     """Refuse labels that cannot be told apart: every answer of one would count for the other."""
     if len(labels) < 2:
-        raise SettingError("There are too few labels.", "Give at least two.")
+        raise SettingError(f"There are too few labels: {list(labels)}.", "Give at least two.")
     for label, answer in zip(labels, answers, strict=True):
         if not label.strip() or not answer:
             raise SettingError(f"The label {label!r} has no tokens.", "Give a word.")
@@ -198,7 +200,7 @@ def _as_chat(tokenizer: Any, prompt: str) -> str:
         )
     except Exception as error:  # a template is a program of its own
         raise ModelError(
-            f"The tokenizer's chat template fails: {checks.first_line(error)}.",
+            f"The tokenizer's chat template fails: {loading_errors.first_line(error)}.",
             "Remove it (tokenizer.chat_template = None) and write the chat into the prompt.",
         ) from error
 

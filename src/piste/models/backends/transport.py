@@ -36,7 +36,7 @@ STEP = 65_536
 
 
 class TransientError(Exception):
-    """A failure that may be over at the next try. Its text holds no secrets."""
+    """A failure that a retry may fix. Its message holds no secrets."""
 
     def __init__(self, message: str, pause: float | None = None) -> None:
         super().__init__(message)
@@ -127,7 +127,7 @@ class Limits:
 
 
 class _Unusable(Exception):
-    """An answer that would be no better at the next try; the text says why."""
+    """A failure that no retry can fix; the message says why."""
 
 
 TOO_LARGE = f"is larger than {MOST_BYTES // 2**20} MB"
@@ -216,12 +216,12 @@ def _resolved(address: tuple[str, int], limits: Limits) -> list[Any]:
 
     threading.Thread(target=look_up, daemon=True).start()
     try:
-        found = answers.get(timeout=limits.left())
+        addresses = answers.get(timeout=limits.left())
     except queue.Empty:
         raise TimeoutError("the host name was not found in time") from None
-    if isinstance(found, Exception):
-        raise found
-    return found
+    if isinstance(addresses, Exception):
+        raise addresses
+    return addresses
 
 
 class _Handler(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):

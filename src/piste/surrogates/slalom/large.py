@@ -21,8 +21,7 @@ from piste.result.explanation import FitReport
 from piste.surrogates import algebra
 from piste.surrogates.slalom.gauss_newton import FIRST_NOISE, LEAST_NOISE, LONGEST_STEP
 from piste.surrogates.slalom.model import FramePlayer, SlalomModel
-from piste.surrogates.slalom.posterior import spread
-from piste.surrogates.slalom.prior import Prior
+from piste.surrogates.slalom.posterior import Prior, spread
 
 DRAWS = 24  # the error of an error is then about 14 %
 # When to stop. All of these are so strict because it is rounding that decides after which step a
@@ -68,7 +67,7 @@ def fit_large(
     scale = scale if scale > 1e-12 else 1.0
     problem = _Problem(counts, (margins - mean) / scale, frame, weights)
     state, noise, used, converged = problem.first(start, mean, scale), FIRST_NOISE, 0, False
-    with algebra.threads(1):  # products of vectors: several threads wait for each other
+    with algebra.one_thread:  # products of vectors: several threads wait for each other
         for _ in range(ROUNDS):
             state, steps, converged = problem.descend(state, noise, iterations, tolerance)
             before, noise, used = noise, problem.noise(state, noise), used + steps
@@ -275,15 +274,15 @@ class _Problem:
 
 
 def _conjugate_gradients(times: Solver, inverse: FloatArray, right: FloatArray) -> FloatArray:
-    """inverse: of the diagonal, as preconditioner."""
-    found, _ = cg(
+    """The solution by conjugate gradients; `inverse` of the diagonal is the preconditioner."""
+    solution, _ = cg(
         _operator(times, len(right)),
         right,
         rtol=EXACT,
         maxiter=MOST_STEPS,
         M=_operator(lambda given: inverse * given, len(right)),
     )
-    return np.asarray(found)
+    return np.asarray(solution)
 
 
 def _operator(times: Solver, size: int) -> LinearOperator:

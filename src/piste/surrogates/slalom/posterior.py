@@ -1,4 +1,7 @@
-"""How sure a fit is: where else the answers could have led it, and what it means for the scores.
+"""The prior of values and importances, and the posterior after a fit.
+
+The prior is Gaussian. The posterior says how sure a fit is: where else the answers could have led
+it, and what that means for the scores.
 
 A surrogate misses a real model by more on some words than on others, so the noise is not one
 number: every row counts with its own residual, divided by what the row leaves free (1 - leverage,
@@ -27,8 +30,67 @@ SHAPLEY_STEPS = 10_000  # of sampled permutations, for each draw
 
 
 @dataclass(frozen=True)
+class Known:
+    """Scores with standard errors from elsewhere, such as a fit over many texts; NaN: not known.
+
+    Values are in the units of the margins. Importances are those of a fit whose frame has
+    importance 0; without a frame their common shift is the fit's as well.
+    """
+
+    values: FloatArray  # [players (+ frame), outputs]
+    value_errors: FloatArray  # [players (+ frame)]
+    importances: FloatArray  # [players]
+    importance_errors: FloatArray  # [players]
+
+
+@dataclass(frozen=True)
+class Prior:
+    """Gaussian widths: of values in standard deviations of the margins, of importances as is.
+
+    They hold for every player of which nothing more is `known`.
+    """
+
+    value: float = 5.0
+    importance: float = 1.5
+    known: Known | None = None
+
+    def terms(self, size: int, players: int, mean: FloatArray, scale: float) -> PriorTerms:
+        """The prior of `players` (`size` with the frame) for margins standardised like this."""
+        values = np.zeros((size, len(mean)))
+        value_precision = np.full(size, self.value**-2)
+        if self.known is None:
+            return PriorTerms(values, value_precision, np.zeros(players), self._centring(players))
+        known = np.isfinite(self.known.value_errors)
+        values[known] = (self.known.values[known] - mean) / scale
+        value_precision[known] = (self.known.value_errors[known] / scale) ** -2.0
+        return PriorTerms(values, value_precision, *self._known_importances(self.known))
+
+    def _centring(self, players: int) -> FloatArray:
+        """Importances are pulled towards their mean; the mean only as far as to fix it."""
+        return (np.eye(players) - (1 - 1e-3) / players) / self.importance**2
+
+    def _known_importances(self, known: Known) -> tuple[FloatArray, FloatArray]:
+        """Means and precisions; an importance that is not known is taken for a typical one."""
+        told = np.isfinite(known.importance_errors)
+        typical = float(np.mean(known.importances[told])) if told.any() else 0.0
+        precision = np.full(len(told), self.importance**-2)
+        precision[told] = known.importance_errors[told] ** -2.0
+        return np.where(told, known.importances, typical), np.diag(precision)
+
+
+@dataclass(frozen=True)
+class PriorTerms:
+    """The Gaussian that a fit adds to its loss, in standardised margins."""
+
+    values: FloatArray  # means [players (+ frame), outputs]
+    value_precision: FloatArray  # [players (+ frame)]
+    importances: FloatArray  # means [players]
+    importance_precision: FloatArray  # [players, players]
+
+
+@dataclass(frozen=True)
 class Slopes:
-    """What each row pulls at, and how far it is off, in the units of the standardised margins."""
+    """Each row's derivatives and deviation, in the units of the standardised margins."""
 
     attention: sparse.csr_array  # A [rows, players (+ frame)]
     jacobians: tuple[sparse.csr_array, ...]  # D of each output [rows, players]
@@ -104,7 +166,7 @@ def score_errors(
 
 
 def spread(draws: FloatArray) -> FloatArray:
-    """Half the width that holds the middle 68 %: the standard error, if one wild draw is no matter.
+    """A robust standard error: half the width of the middle 68 % of the draws.
 
     Products such as `lin` have long tails, which would rule a plain standard deviation.
     """
@@ -119,11 +181,11 @@ def deviations(
     roots: tuple[FloatArray, FloatArray],
     mixed: FloatArray,
 ) -> FloatArray:
-    """How far each row is off once it has no say of its own [rows, outputs] (HC3).
+    """The leave-one-out residual of each row [rows, outputs] (HC3).
 
     roots: Cholesky factors of M and S.
     """
-    found = np.empty_like(residual)
+    deviation = np.empty_like(residual)
     for output, jacobian in enumerate(jacobians):
         through = algebra.solve_lower(roots[0], mixed[output])
         for start in range(0, len(residual), CHUNK):
@@ -133,5 +195,5 @@ def deviations(
             leverage = np.sum(values**2, axis=0)
             leverage += np.sum(algebra.solve_lower(roots[1], rest) ** 2, axis=0)
             free = np.maximum(1 - leverage, LEAST_FREE)
-            found[rows, output] = np.abs(residual[rows, output]) / free
-    return found
+            deviation[rows, output] = np.abs(residual[rows, output]) / free
+    return deviation

@@ -1,6 +1,7 @@
 """Several explanations at once on one model: their sequences share batches.
 
-Every explanation runs in a thread of its own. Whoever asks waits until all others ask too (or have
+Every explanation runs in a thread of its own, and its query sends sequences through a common
+`Gathering` instead of calling the model. Whoever asks waits until all others ask too (or have
 ended); then equally long sequences of all of them go through the model together.
 """
 
@@ -11,17 +12,16 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from piste.arrays import FloatArray, IntArray
 from piste.models.protocol import Classifier
-from piste.models.shared import shared
 from piste.options import BATCH_TOKENS
 
 Item = TypeVar("Item")
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
 @dataclass
@@ -33,14 +33,17 @@ class _Question:
 
 @dataclass
 class Gathering:
-    """The line of several threads to one classifier. Use it through `together`."""
+    """Collects the questions of several threads to one classifier. Use it through `together`."""
 
     classifier: Classifier
     active: int = 0  # threads that may ask
     waiting: list[_Question] = field(default_factory=list)
     lock: threading.Condition = field(default_factory=threading.Condition)
+    # For all but logits: a classifier that a user wrote need not be made for threads.
+    turn: threading.Lock = field(default_factory=threading.Lock)
 
     def logits(self, ids: IntArray) -> FloatArray:
+        """What the classifier answers; returns once every active thread has asked."""
         question = _Question(ids)
         with self.lock:
             self.waiting.append(question)
@@ -55,7 +58,7 @@ class Gathering:
         return question.answer
 
     def leave(self) -> None:
-        """A thread that asks no more."""
+        """Say that this thread will not ask again."""
         with self.lock:
             self.active -= 1
             self.lock.notify_all()
@@ -87,7 +90,7 @@ class Gathering:
             start += len(question.ids)
 
     def _answer_one_by_one(self, asked: list[_Question], problem: Exception) -> None:
-        """Who asked what the model cannot answer hears so; the others get their answers."""
+        """Answer each question by itself, so that only those the model cannot answer fail."""
         for question in asked:
             try:
                 if len(asked) == 1:
@@ -100,29 +103,22 @@ class Gathering:
 def together(
     classifier: Classifier,
     items: Sequence[Item],
-    work: Callable[[Classifier, Item], Found],
+    work: Callable[[Gathering, Item], Result],
     threads: int,
-) -> Iterator[Found]:
-    """`work(classifier, item)` for all items in order, `threads` at a time on shared batches.
+) -> Iterator[Result]:
+    """`work(gathering, item)` for all items in order, `threads` at a time on shared batches.
 
     In groups that end before the next begins: so the batches are the same in every run.
     """
     with ThreadPoolExecutor(max_workers=max(1, threads)) as pool:
         for start in range(0, len(items), max(1, threads)):
             group = items[start : start + max(1, threads)]
-            asking: Any = shared(classifier)  # tokenizers and gradients, one at a time
             gathering = Gathering(classifier, active=len(group))
-            asking.logits = gathering.logits
-            yield from pool.map(partial(_one, gathering, asking, work), group)
+            yield from pool.map(partial(_one, gathering, work), group)
 
 
-def _one(
-    gathering: Gathering,
-    asking: Classifier,
-    work: Callable[[Classifier, Item], Found],
-    item: Item,
-) -> Found:
+def _one(gathering: Gathering, work: Callable[[Gathering, Item], Result], item: Item) -> Result:
     try:
-        return work(asking, item)
+        return work(gathering, item)
     finally:
         gathering.leave()

@@ -1,0 +1,126 @@
+"""Explanations of several threads on one classifier: the same answers, and shared batches."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import piste
+from piste.models.sharing import together
+
+TEXT = "the film was good, the acting superb and the plot not bad at all"
+METHODS = ["slalom", "gradients", "attention", "occlusion"] * 2
+
+
+def test_threads_get_the_answers_that_one_would(bert):
+    alone = {name: piste.explain(TEXT, bert, name) for name in set(METHODS)}
+    with ThreadPoolExecutor(4) as pool:
+        apart = list(pool.map(lambda name: piste.explain(TEXT, bert, name), METHODS))
+
+    def gathered(gathering, name):
+        return piste.explain(TEXT, bert, name, gathering=gathering)
+
+    shared = list(together(bert, METHODS, gathered, threads=4))
+    for name, *explanations in zip(METHODS, apart, shared, strict=True):
+        scores = alone[name].scores[alone[name].primary]
+        for explanation in explanations:
+            primary = explanation.scores[explanation.primary]
+            np.testing.assert_allclose(primary, scores, rtol=1e-5, atol=1e-6)
+
+
+def test_equal_sequences_of_several_texts_are_asked_once():
+    batches = []
+
+    def answer(texts: list[str]) -> list[float]:
+        batches.append(texts)
+        return [float(text.count("good")) for text in texts]
+
+    classifier = piste.from_function(answer)
+    texts = ["good film", "good end", "good plot"]
+    for _ in together(
+        classifier,
+        texts,
+        lambda gathering, text: piste.explain(text, classifier, "occlusion", gathering=gathering),
+        threads=3,
+    ):
+        pass
+    asked = [text for batch in batches for text in batch]
+    # "good" alone is a part of all three texts; one sequence of all is asked again, for a note.
+    assert asked.count("good") <= 2
+    assert set(batches[0]) == set(texts)
+
+
+class OneAtATime:
+    """A classifier that a user wrote, and that no two threads may use at once."""
+
+    name, backend, labels, outputs = "mine", "mine", ("bad", "good"), "classes"
+
+    def __init__(self) -> None:
+        self.inner = piste.from_function(lambda texts: [float("good" in t) for t in texts])
+        self.inside = threading.Semaphore(1)
+        self.alone: list[bool] = []
+
+    def _asked(self, verb, *given):
+        free = self.inside.acquire(blocking=False)
+        self.alone.append(free)
+        answer = getattr(self.inner, verb)(*given)
+        if free:
+            self.inside.release()
+        return answer
+
+    def encode(self, text, pair=None):
+        return self._asked("encode", text, pair)
+
+    def logits(self, ids):
+        return self.inner.logits(ids)
+
+    def show(self, ids):
+        return self.inner.show(ids)
+
+    def notes(self, may_ask=True, whole=None):
+        return self._asked("notes", may_ask, whole)
+
+
+def test_a_classifier_of_the_user_reads_one_text_at_a_time():
+    classifier = OneAtATime()
+    texts = ["good film", "a good end"] * 8
+    for _ in together(
+        classifier,
+        texts,
+        lambda gathering, text: piste.explain(text, classifier, gathering=gathering),
+        threads=8,
+    ):
+        pass
+    assert len(classifier.alone) == 2 * len(texts)
+    assert all(classifier.alone)
+
+
+def test_a_function_is_asked_by_one_thread_at_a_time():
+    inside, alone = threading.Semaphore(1), []
+
+    def answer(texts: list[str]) -> list[float]:
+        alone.append(inside.acquire(blocking=False))
+        inside.release()
+        return [float(text.count("good")) for text in texts]
+
+    classifier = piste.from_function(answer)
+    with ThreadPoolExecutor(4) as pool:
+        list(
+            pool.map(lambda text: piste.explain(text, classifier), ["good film", "a good end"] * 4)
+        )
+    assert all(alone)
+
+
+def test_after_a_failure_the_next_question_is_asked():
+    def refuse(texts: list[str]) -> list[float]:
+        raise ValueError("no")
+
+    classifier = piste.from_function(refuse)
+
+    def fails(gathering, text):
+        with pytest.raises(ValueError, match="no"):
+            piste.explain(text, classifier, gathering=gathering)
+        return True
+
+    assert all(together(classifier, ["good film"] * 4, fails, threads=2))
