@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from piste.methods import METHODS
 from piste.models.target import RAW
 from piste.render.clean import one_line
 from piste.result.explanation import FEW_CHECKS, Agreement, Explanation, Stopped, Target
@@ -13,7 +14,6 @@ from piste.result.scores import CLASS, score
 TEN = 10  # the strongest, of which `Stopped` speaks
 HARDLY = 0.5  # an error of half the score and more
 LOW = 0.5  # an R² below it earns a warning
-UNCHECKED = frozenset({"gradients", "attention", "rollout", "anchors"})  # they predict no answers
 _RATINGS = ((0.9, "very good"), (0.75, "good"), (LOW, "fair"), (-math.inf, "poor"))
 _KINDS = {
     "short": ("new short sequence", "new short sequences"),
@@ -207,7 +207,8 @@ def _fidelity(explanation: Explanation) -> list[Statement]:
 
 
 def _not_measured(explanation: Explanation) -> Statement:
-    if explanation.method in UNCHECKED or not score(explanation.primary).predicts:
+    method = METHODS.get(explanation.method)
+    if (method and not method.checked) or not score(explanation.primary).predicts:
         text = f"The scores of {explanation.method} predict no answers that could be checked"
         return Statement(f"{text}; `piste compare --measure` tries them on the model.")
     text = "How well the explanation agrees with the model was not measured"
