@@ -85,7 +85,9 @@ class Comparison:
         """Plain data, ready for JSON."""
         return {
             "schema": SCHEMA,
-            "explanations": {name: found.to_dict() for name, found in self.explanations.items()},
+            "explanations": {
+                name: explanation.to_dict() for name, explanation in self.explanations.items()
+            },
             "failed": dict(self.failed),
             "agreement": [[_number(value) for value in row] for row in self.agreement.tolist()],
             "measured": {name: asdict(figures) for name, figures in self.measured.items()},

@@ -159,10 +159,10 @@ def _sized(given: Any, size: int) -> list[Any]:
 
 def _numbers(given: Any, *shape: int | None) -> FloatArray:
     """An array of finite numbers of that shape; None: any length."""
-    found = np.array(given, dtype=np.float64)
-    if found.ndim != len(shape):
-        found = found.reshape([0 if size is None else size for size in shape])
-    fits = all(size in (None, actual) for size, actual in zip(shape, found.shape, strict=True))
-    if not fits or not np.isfinite(found).all():
-        raise ValueError(f"numbers of shape {found.shape} are not those of the words")
-    return found
+    numbers = np.array(given, dtype=np.float64)
+    if numbers.ndim != len(shape):
+        numbers = numbers.reshape([0 if size is None else size for size in shape])
+    fits = all(size in (None, actual) for size, actual in zip(shape, numbers.shape, strict=True))
+    if not fits or not np.isfinite(numbers).all():
+        raise ValueError(f"numbers of shape {numbers.shape} are not those of the words")
+    return numbers

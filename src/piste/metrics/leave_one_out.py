@@ -26,5 +26,5 @@ def leave_one_out(decision: Decision, explanation: Explanation) -> float | None:
     falls = single_falls(decision)
     if not score(explanation.primary).signed:
         falls = np.abs(falls)
-    found = spearman(explanation.scores[explanation.primary], falls)
-    return found if np.isfinite(found) else None
+    correlation = spearman(explanation.scores[explanation.primary], falls)
+    return correlation if np.isfinite(correlation) else None

@@ -60,5 +60,5 @@ def naive_bayes_correlation(
     scores = explanation.scores[explanation.primary][first]
     signed = score(explanation.primary).signed
     wanted = weights[first] if signed else np.abs(weights[first])
-    found = spearman(scores, wanted)
-    return found if np.isfinite(found) else None
+    correlation = spearman(scores, wanted)
+    return correlation if np.isfinite(correlation) else None

@@ -10,8 +10,8 @@ from piste.result.explanation import Explanation
 
 def stability(explanation: Explanation, others: Sequence[Explanation]) -> float | None:
     """The mean rank correlation with explanations of other seeds: 1 is the same order each time."""
-    found = [_correlation(explanation, other) for other in others]
-    known = [value for value in found if np.isfinite(value)]
+    correlations = [_correlation(explanation, other) for other in others]
+    known = [value for value in correlations if np.isfinite(value)]
     return float(np.mean(known)) if known else None
 
 
@@ -19,8 +19,8 @@ def randomisation(explanation: Explanation, elsewhere: Explanation) -> float | N
     """The rank correlation, without sign, with the explanation of a model whose weights were
     drawn anew. Scores near 1 tell of the text, not of the model (Adebayo et al., 2018).
     """
-    found = abs(_correlation(explanation, elsewhere))
-    return found if np.isfinite(found) else None
+    correlation = abs(_correlation(explanation, elsewhere))
+    return correlation if np.isfinite(correlation) else None
 
 
 def _correlation(one: Explanation, other: Explanation) -> float:

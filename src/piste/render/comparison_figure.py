@@ -30,8 +30,8 @@ from piste.render.paragraph import (
     LEADING,
     SIZE,
     WHITE,
-    Line,
     Ruler,
+    TextLine,
     paint,
     pieces,
     runs_left,
@@ -90,7 +90,9 @@ def draw(comparison: Comparison, path: str | os.PathLike[str] | None = None) -> 
 
 def _figure(comparison: Comparison) -> Figure:
     parts = said.shared_excerpt(comparison, CHARACTERS)
-    rows = {name: _lines(found, parts) for name, found in comparison.explanations.items()}
+    rows = {
+        name: _lines(explanation, parts) for name, explanation in comparison.explanations.items()
+    }
     tall = {name: max(LEADING * len(lines), 2 * LEADING) + GAP for name, lines in rows.items()}
     answer, details = _footnotes(comparison)
     notes, verdict = [*answer, *details], len(answer)
@@ -116,12 +118,12 @@ def _below(methods: int) -> float:
     return CELL_HEIGHT * (methods + 2) + 22 if methods > 1 else CELL_HEIGHT * 3 + 22
 
 
-def _lines(explanation: Explanation, parts: Sequence[Segment]) -> list[Line]:
+def _lines(explanation: Explanation, parts: Sequence[Segment]) -> list[TextLine]:
     return wrap(pieces(parts, strengths(explanation), Ruler(SIZE)), TEXT_WIDTH)
 
 
 def _row(
-    canvas: Canvas, title: str, explanation: Explanation, lines: Sequence[Line], down: float
+    canvas: Canvas, title: str, explanation: Explanation, lines: Sequence[TextLine], down: float
 ) -> None:
     canvas.box(MARGIN, down - 1, (WIDTH - 2 * MARGIN, 0.6), RULE)
     canvas.write(MARGIN, down + SIZE + 5, one_line(title, 24), size=8.8, weight="bold")
@@ -131,7 +133,9 @@ def _row(
     paint(canvas.figure, plain, TEXT_LEFT, canvas.height - down - 4, TEXT_WIDTH)
 
 
-def _chips(canvas: Canvas, explanation: Explanation, lines: Sequence[Line], down: float) -> None:
+def _chips(
+    canvas: Canvas, explanation: Explanation, lines: Sequence[TextLine], down: float
+) -> None:
     """The colours behind the words, placed as `paint` places the words."""
     backwards = runs_left(piece.text for line in lines for piece in line)
     sided = said.has_side(explanation)

@@ -67,12 +67,12 @@ def _rows(comparison: Comparison, coloured: bool) -> Table:
         grid.add_column(no_wrap=True)
     grid.add_column(ratio=1)
     parts = said.shared_excerpt(comparison, CHARACTERS)
-    for number, (name, found) in enumerate(comparison.explanations.items(), start=1):
-        title, cost = _plain(f"{number} {name}", "bold"), _plain(said.spent(found), "dim")
+    for number, (name, explanation) in enumerate(comparison.explanations.items(), start=1):
+        title, cost = _plain(f"{number} {name}", "bold"), _plain(said.spent(explanation), "dim")
         if coloured:
-            grid.add_row(Text("\n").join([title, cost]), _highlighted(found, parts))
+            grid.add_row(Text("\n").join([title, cost]), _highlighted(explanation, parts))
         else:
-            grid.add_row(title, cost, _strongest(found))
+            grid.add_row(title, cost, _strongest(explanation))
     return grid
 
 

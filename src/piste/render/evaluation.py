@@ -61,10 +61,10 @@ def as_text(evaluation: Evaluation) -> str:
 
 def _figures(evaluation: Evaluation) -> list[list[str]]:
     """A row for each metric, a column for each method: there are more metrics than methods."""
-    found, spent = means(evaluation), costs(evaluation)
+    intervals, spent = means(evaluation), costs(evaluation)
     rows = [["", *evaluation.views]]
     for metric in evaluation.metrics:
-        cells = [found[view][metric] for view in evaluation.views]
+        cells = [intervals[view][metric] for view in evaluation.views]
         rows.append([headed(metric), *(_short(cell) for cell in cells)])
     taken = [f"{spent[view].readings:.1f}" if view in spent else "-" for view in evaluation.views]
     return [*rows, ["readings", *taken]]
@@ -81,18 +81,18 @@ def verdicts(evaluation: Evaluation) -> list[str]:
     first = evaluation.views[0]
     if len(evaluation.rows) < FEW:
         return [f"Fewer than {FEW} texts: no method is called better than another."]
-    pairs = [found for found in differences(evaluation) if first in (found.one, found.other)]
+    pairs = [pair for pair in differences(evaluation) if first in (pair.one, pair.other)]
     open_pairs: dict[str, list[str]] = {}
-    few = {found.metric: found.interval.texts for found in pairs if found.interval.texts < FEW}
-    for found in pairs:
-        if found.better is None and found.metric not in few:
-            open_pairs.setdefault(found.metric, []).append(found.other)
+    few = {pair.metric: pair.interval.texts for pair in pairs if pair.interval.texts < FEW}
+    for pair in pairs:
+        if pair.better is None and pair.metric not in few:
+            open_pairs.setdefault(pair.metric, []).append(pair.other)
     undecided = [
         f"{metric}: {first} cannot be told from {', '.join(others)}"
         for metric, others in open_pairs.items()
     ]
     unsaid = [f"{metric}: {n} texts, too few to say ({FEW} at least)" for metric, n in few.items()]
-    return [str(found) for found in pairs if found.better is not None] + undecided + unsaid
+    return [str(pair) for pair in pairs if pair.better is not None] + undecided + unsaid
 
 
 def _plain(text: str) -> Text:
@@ -151,10 +151,10 @@ def _pairs(evaluation: Evaluation) -> list[list[object]]:
     rows: list[list[object]] = [
         ["metric", "method", "other", "difference", "low", "high", "texts", "better"]
     ]
-    for found in differences(evaluation):
-        gap = found.interval
+    for pair in differences(evaluation):
+        gap = pair.interval
         numbers_of = [gap.mean, gap.low, gap.high, gap.texts]
-        rows.append([found.metric, found.one, found.other, *numbers_of, found.better or ""])
+        rows.append([pair.metric, pair.one, pair.other, *numbers_of, pair.better or ""])
     return rows
 
 

@@ -21,7 +21,7 @@ from piste.render import words
 from piste.render.chart import BARS, is_scatter, spread
 from piste.render.clean import one_line, visible
 from piste.render.fonts import drawable, families
-from piste.render.paragraph import LEADING, SIZE, Line, Ruler, colour, paint, pieces, wrap
+from piste.render.paragraph import LEADING, SIZE, Ruler, TextLine, colour, paint, pieces, wrap
 from piste.render.placement import Box, Point, place
 from piste.render.segments import excerpt, segments
 from piste.render.shades import sided, strengths
@@ -134,7 +134,7 @@ def _bars_note(explanation: Explanation) -> str:
     return f"Bars: standard errors{f' of the {ERRORS} strongest' if many else ''}."
 
 
-def _lines(explanation: Explanation) -> list[Line]:
+def _lines(explanation: Explanation) -> list[TextLine]:
     shades = strengths(explanation)
     parts = excerpt(segments(explanation), shades, CHARACTERS)
     return wrap(pieces(parts, shades, Ruler(SIZE)), WIDTH - 2 * MARGIN)

@@ -21,13 +21,13 @@ SETTINGS = "settings.json"
 
 
 @dataclass(frozen=True)
-class Answers:
+class AnswerStore:
     """A folder of chunks, made with one set of settings and one model; None keeps nothing."""
 
     folder: Path | None
 
     @classmethod
-    def open(cls, folder: Path | None, settings: Mapping[str, Any]) -> Answers:
+    def open(cls, folder: Path | None, settings: Mapping[str, Any]) -> AnswerStore:
         """Go on in the folder where its settings are the same; else begin anew."""
         if folder is None:
             return cls(None)

@@ -22,7 +22,7 @@ from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier
 from piste.options import Options
 from piste.runs.evaluate_text import Plan, View, judged, samples
-from piste.runs.store import FINGERPRINT, Row, Store, stamp
+from piste.runs.store import FINGERPRINT, Store, StoredRow, stamp
 from piste.text.cutting import truncated
 from piste.text.encoding import texts
 from piste.text.players import Players
@@ -30,8 +30,8 @@ from piste.text.players import split as split_text
 
 FIVE = ("slalom", "lime", "kernel-shap", "occlusion", "gradients")
 HEAD = 64  # rows among which texts are sought that the model is known again by
-Source = str | os.PathLike[str] | Sequence[Example]
-Watch = Callable[[int, int | None], None]  # texts done, texts in all where that is known
+DataSource = str | os.PathLike[str] | Sequence[Example]
+TextsDone = Callable[[int, int | None], None]  # texts done, texts in all where that is known
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,13 @@ class Evaluation:
 
     views: tuple[str, ...]
     metrics: tuple[str, ...]
-    rows: list[Row] = field(repr=False)
+    rows: list[StoredRow] = field(repr=False)
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def values(self, view: str, metric: str) -> FloatArray:
         """One figure of each text, in order; NaN where there is none [texts]."""
-        found = [row.get("values", {}).get(view, {}).get(metric) for row in self.rows]
-        return np.array([np.nan if value is None else value for value in found], dtype=np.float64)
+        figures = [row.get("values", {}).get(view, {}).get(metric) for row in self.rows]
+        return np.array([np.nan if value is None else value for value in figures], dtype=np.float64)
 
     def failures(self) -> list[tuple[str, str, str]]:
         """Text, method and reason of everything that went wrong."""
@@ -65,7 +65,7 @@ class Evaluation:
 
 
 def evaluate(
-    data: Source,
+    data: DataSource,
     classifier: Classifier | str | None = None,
     methods: Sequence[str | Method | View] = FIVE,
     metrics: Sequence[str] = USUAL,
@@ -73,7 +73,7 @@ def evaluate(
     out: str | os.PathLike[str] | None = None,
     limit: int | None = None,
     train: str | os.PathLike[str] | None = None,
-    watch: Watch | None = None,
+    watch: TextsDone | None = None,
     **more: Any,
 ) -> Evaluation:
     """Explain every text by every method, and measure what each explanation is worth.
@@ -102,7 +102,7 @@ def evaluate(
         store = Store.open(Path(out), told | {FINGERPRINT: model})
     done = {row["index"]: row for row in store.rows()} if store else {}
     total = None if watch is None else _count(data, columns, limit, split)
-    rows: list[Row] = []
+    rows: list[StoredRow] = []
     for index, example in enumerate(_examples(data, columns, limit, split)):
         row = done.get(index)
         if row is None or row.get("stamp") != stamp(example) or row.get("failed") or "error" in row:
@@ -118,7 +118,7 @@ def evaluate(
     return Evaluation(tuple(view.name for view in plan.views), plan.metrics, rows, told)
 
 
-def _count(data: Source, columns: Columns, limit: int | None, part: str) -> int | None:
+def _count(data: DataSource, columns: Columns, limit: int | None, part: str) -> int | None:
     """How many texts there will be; None for a data set of the hub, which is only streamed."""
     if _named(data) and not Path(data).exists():
         return limit
@@ -129,11 +129,13 @@ def _named(data: object) -> TypeGuard[str | os.PathLike[str]]:
     return isinstance(data, str | os.PathLike)
 
 
-def _source(data: Source) -> str:
+def _source(data: DataSource) -> str:
     return os.path.normpath(data) if _named(data) else "examples"
 
 
-def _examples(data: Source, columns: Columns, limit: int | None, part: str) -> Iterator[Example]:
+def _examples(
+    data: DataSource, columns: Columns, limit: int | None, part: str
+) -> Iterator[Example]:
     if _named(data):
         return read_examples(data, columns, limit=limit, split=part)
     for example in cast("Sequence[object]", data):
@@ -181,12 +183,12 @@ def _reference(plan: Plan, examples: Iterator[Example]) -> NaiveBayes:
                 encoding = truncated(plan.classifier.encode(*texts(example.text, example.pair)))
                 yield split_text(encoding, plan.options.unit, plan.options.repeats), example.label
 
-    found = NaiveBayes.fit(labelled())
-    if len(found.counts) < 2:
+    reference = NaiveBayes.fit(labelled())
+    if len(reference.counts) < 2:
         raise SettingError(
             "The training texts have fewer than two labels.", "Name the label's column."
         )
-    return found
+    return reference
 
 
 def _digest(reference: NaiveBayes | None) -> str:

@@ -25,7 +25,7 @@ Numbered = tuple[int, list[tuple[int, Example]]]  # a shard's number, its texts 
 
 
 @dataclass(frozen=True)
-class Job:
+class RunJob:
     """What is done with every text; small enough to send to a worker."""
 
     model: str | None  # None: a classifier of this process
@@ -86,7 +86,7 @@ class Source:
 
 
 def explained(
-    texts: list[tuple[int, Example]], job: Job, classifier: Classifier, known: Lexicon | None
+    texts: list[tuple[int, Example]], job: RunJob, classifier: Classifier, known: Lexicon | None
 ) -> Shard:
     """The shard of these texts."""
 
@@ -102,8 +102,8 @@ def explained(
     # Another library's explainer keeps what it is doing in itself: one text at a time.
     threads = THREADS if job.method.parallel else 1
     made = Shard.of(job.scores)
-    for (index, example), found in zip(
+    for (index, example), result in zip(
         texts, together(classifier, texts, one, threads), strict=True
     ):
-        made.add(index, example, found)
+        made.add(index, example, result)
     return made

@@ -30,7 +30,7 @@ from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier, WithTokens
 from piste.models.query import Query
 from piste.options import BATCH_TOKENS
-from piste.runs.answer_store import Answers
+from piste.runs.answer_store import AnswerStore
 from piste.runs.evaluate_text import reason
 from piste.runs.store import FINGERPRINT
 from piste.surrogates.slalom.large import Errors, fit_large
@@ -46,7 +46,7 @@ HELD = 5  # every fifth of them is not fitted: it says how far off the lexicon i
 KNOTS = (3, 12, 40, 120)  # words: where the level and the scale by length are told
 TURNS = 3  # of fitting the scores, then the scale by length
 CHUNK = 4096  # rows asked before their answers are written
-Watch = Callable[[int, int], None]  # rows answered, rows in all
+RowsAnswered = Callable[[int, int], None]  # rows answered, rows in all
 
 
 class TextsDigest:
@@ -139,7 +139,7 @@ def build_lexicon(
     seed: int = 0,
     whole_vocabulary: bool = False,
     batch_tokens: int = BATCH_TOKENS,
-    watch: Watch | None = None,
+    watch: RowsAnswered | None = None,
 ) -> Lexicon:
     """Fit one SLALOM over the words of many texts (see `Lexicon`).
 
@@ -160,7 +160,7 @@ def build_lexicon(
     query.verify_weights()
     inputs = lexicon_inputs(corpus.read, unit, effort, seed, whole_vocabulary)
     model = fingerprint(asked, word_samples(corpus.words))
-    answers = Answers.open(
+    answers = AnswerStore.open(
         None if out is None else Path(f"{out}.answers"),
         {**inputs, "corpus": corpus.digest(), "rows": len(rows), FINGERPRINT: model},
     )
@@ -270,7 +270,7 @@ def _parts_of(row: IntArray, weights: IntArray, rng: np.random.Generator) -> Rag
     return Ragged.of([*kept, row.tolist()])
 
 
-def _chunks(rows: Ragged, watch: Watch | None) -> Iterator[tuple[int, Ragged]]:
+def _chunks(rows: Ragged, watch: RowsAnswered | None) -> Iterator[tuple[int, Ragged]]:
     for start in range(0, len(rows), CHUNK):
         yield start, rows.take(np.arange(start, min(start + CHUNK, len(rows))))
         if watch is not None:

@@ -22,23 +22,23 @@ from piste.errors import ModelError, PisteError, few
 from piste.lexicon import Lexicon
 from piste.models.protocol import Classifier
 from piste.runs.evaluate_text import reason
-from piste.runs.job import Job, Numbered, Source, explained
+from piste.runs.job import Numbered, RunJob, Source, explained
 from piste.runs.shards import Shard
 
 log = logging.getLogger(__name__)
 
 ATTEMPTS = 3  # at a shard whose worker is killed
-Result = tuple[int, Shard]
+NumberedShard = tuple[int, Shard]
 
 
 def locally(
     source: Source,
     there: Mapping[int, str],
-    job: Job,
+    job: RunJob,
     classifier: Classifier,
     known: Lexicon | None,
     workers: int,
-) -> Iterator[Result]:
+) -> Iterator[NumberedShard]:
     """The shards, as they are done."""
     missing = source.missing(there)
     if workers > 1:
@@ -52,16 +52,16 @@ def locally(
 class _Workers:
     """Processes that explain shards, started again where one of them is killed."""
 
-    job: Job
+    job: RunJob
     count: int
     missing: Iterator[Numbered]
     again: deque[Numbered] = field(default_factory=deque)  # shards of a pool that broke
     attempts: Counter[int] = field(default_factory=Counter)  # that failed, by shard
 
-    def results(self) -> Iterator[Result]:
+    def results(self) -> Iterator[NumberedShard]:
         """The shards as they are done, by as many pools as it takes."""
         while True:
-            pending: dict[Future[Result], Numbered] = {}
+            pending: dict[Future[NumberedShard], Numbered] = {}
             pool = self._pool()
             try:
                 yield from self._results(pool, pending)
@@ -82,8 +82,8 @@ class _Workers:
         return ProcessPoolExecutor(self.count, spawned, _start, (self.job, threads))
 
     def _results(
-        self, pool: ProcessPoolExecutor, pending: dict[Future[Result], Numbered]
-    ) -> Iterator[Result]:
+        self, pool: ProcessPoolExecutor, pending: dict[Future[NumberedShard], Numbered]
+    ) -> Iterator[NumberedShard]:
         """The shards as they are done, until all are or the pool breaks."""
         while True:
             # No more than a few shards are read ahead: the data is a stream.
@@ -101,7 +101,10 @@ class _Workers:
         return self.again.popleft() if self.again else next(self.missing, None)
 
     def _submit(
-        self, pool: ProcessPoolExecutor, shard: Numbered, pending: dict[Future[Result], Numbered]
+        self,
+        pool: ProcessPoolExecutor,
+        shard: Numbered,
+        pending: dict[Future[NumberedShard], Numbered],
     ) -> None:
         try:
             pending[pool.submit(_work, shard)] = shard
@@ -134,7 +137,7 @@ class _CannotStart(Exception):
 class _Loaded:
     """What a worker process keeps."""
 
-    job: Job
+    job: RunJob
     classifier: Classifier
     lexicon: Lexicon | None
 
@@ -142,7 +145,7 @@ class _Loaded:
 _worker: _Loaded | str = "it was not started"
 
 
-def _start(job: Job, threads: int) -> None:
+def _start(job: RunJob, threads: int) -> None:
     """Load the model in a new process, with its share of the cores."""
     global _worker
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -174,7 +177,7 @@ def _limit(threads: int) -> None:
         torch.set_num_threads(threads)
 
 
-def _work(numbered: Numbered) -> Result:
+def _work(numbered: Numbered) -> NumberedShard:
     if isinstance(_worker, str):
         raise _CannotStart(_worker)
     number, texts = numbered

@@ -16,7 +16,7 @@ from piste.data import Example
 from piste.extras import require
 from piste.lexicon import Lexicon
 from piste.models.protocol import Classifier
-from piste.runs.job import Job, Source, explained
+from piste.runs.job import RunJob, Source, explained
 from piste.runs.shards import Shard
 
 RETRIES = 10  # of a shard whose worker died
@@ -26,7 +26,7 @@ Block = dict[str, Any]
 def on_ray(
     source: Source,
     there: Mapping[int, str],
-    job: Job,
+    job: RunJob,
     classifier: Classifier,
     known: Lexicon | None,
     workers: int,
@@ -62,7 +62,7 @@ def on_ray(
 class Worker:
     """An actor: loads the model once, and explains the shards it is given."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: RunJob) -> None:
         self.job, self.classifier = job, job.classifier()
         self.known = None if job.lexicon is None else Lexicon.load(job.lexicon)
 

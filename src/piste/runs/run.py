@@ -34,7 +34,7 @@ from piste.models.target import resolve_target
 from piste.options import ALL, Options
 from piste.runs import shards
 from piste.runs.evaluate_text import PROBE, samples, usable
-from piste.runs.job import Job, Source
+from piste.runs.job import RunJob, Source
 from piste.runs.lexicon import TextsDigest, build_lexicon, lexicon_inputs
 from piste.runs.shards import Shard
 from piste.runs.store import FINGERPRINT, agreed
@@ -49,7 +49,7 @@ SHARD = 256  # texts
 # For ranking words a quarter of what `build_lexicon` usually asks does as well: measured on 1,000
 # film reviews, where it makes the run 20 times cheaper than explaining each by itself.
 EFFORT = 0.25
-Watch = Callable[[str, int, int | None], None]  # what is done, how many of it, of how many
+StageProgress = Callable[[str, int, int | None], None]  # what is done, how many of it, of how many
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def run(
     method: str | Method = "slalom",
     lexicon: bool | str | os.PathLike[str] = True,
     refine: int | None = None,
-    watch: Watch | None = None,
+    watch: StageProgress | None = None,
     **more: Any,
 ) -> Report:
     """Explain every text of a file, a folder or a data set, into Parquet files in `out`.
@@ -107,7 +107,7 @@ def run(
     """
     names = {field.name for field in fields(RunSettings)}
     settings = RunSettings(**{name: more.pop(name) for name in names & more.keys()})
-    job = Job(
+    job = RunJob(
         model=classifier if isinstance(classifier, str) else None,
         device=settings.device,
         trust_remote_code=settings.trust_remote_code,
@@ -157,7 +157,7 @@ def _check_extent(folder: Path, source: Source) -> None:
         )
 
 
-def _check_workers(settings: RunSettings, job: Job, classifier: Classifier | str | None) -> None:
+def _check_workers(settings: RunSettings, job: RunJob, classifier: Classifier | str | None) -> None:
     """Refuse workers for a model that they could not load."""
     several = settings.engine == "ray" or settings.workers > 1
     if several and job.model is None and classifier is not None:
@@ -167,7 +167,7 @@ def _check_workers(settings: RunSettings, job: Job, classifier: Classifier | str
 
 
 def _lexicon(
-    job: Job, wanted: bool | str | os.PathLike[str], first: Example
+    job: RunJob, wanted: bool | str | os.PathLike[str], first: Example
 ) -> bool | str | os.PathLike[str]:
     """The lexicon that can be used: words are shared by slalom as it is, and by single texts."""
     if job.options.target == ALL:
@@ -185,7 +185,7 @@ def _lexicon(
     return wanted if fits else False
 
 
-def _check_target(job: Job, classifier: Classifier, probe: Sample) -> None:
+def _check_target(job: RunJob, classifier: Classifier, probe: Sample) -> None:
     """A label that the model does not have is told before anything is made."""
     resolve_target(classifier, np.array(answer(classifier, *probe)), job.options.target)
 
@@ -206,7 +206,7 @@ def _given(lexicon: bool | str | os.PathLike[str], classifier: Classifier) -> Le
 
 
 def _own(
-    path: Path, job: Job, classifier: Classifier, source: Source, watch: Watch | None
+    path: Path, job: RunJob, classifier: Classifier, source: Source, watch: StageProgress | None
 ) -> Lexicon:
     """The lexicon of the run's own texts: the one that is there, or built where it is stale."""
     if path.exists():
@@ -240,7 +240,7 @@ def _fitting(path: Path, inputs: dict[str, Any], classifier: Classifier) -> Lexi
 
 
 def _scores(
-    job: Job, classifier: Classifier, known: Lexicon | None, first: Example
+    job: RunJob, classifier: Classifier, known: Lexicon | None, first: Example
 ) -> tuple[str, ...]:
     """The names of the method's scores, from one short text, or a pair of them."""
     known_names = job.method.score_names()
@@ -262,7 +262,7 @@ def _engine(name: str) -> Callable[..., Iterator[tuple[int, Shard]]]:
 
 def _open(
     folder: Path,
-    job: Job,
+    job: RunJob,
     classifier: Classifier,
     known_by: list[Sample],
     source: Source,

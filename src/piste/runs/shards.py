@@ -75,51 +75,51 @@ class Shard:
         names = [*PLAYER_COLUMNS, *scores, *(f"{name}_error" for name in scores)]
         return cls({name: [] for name in TEXT_COLUMNS}, {name: [] for name in names})
 
-    def add(self, index: int, example: Example, found: Explanation | str) -> None:
+    def add(self, index: int, example: Example, result: Explanation | str) -> None:
         """A text's rows: its explanation, or why there is none."""
         label = None if example.label is None else str(example.label)
         told: dict[str, Any] = {"index": index, "id": example.id, "label": label}
         told["stamp"] = stamp(example)
-        told |= {"error": found} if isinstance(found, str) else _told(found)
+        told |= {"error": result} if isinstance(result, str) else _told(result)
         for name, cells in self.texts.items():
             cells.append(told.get(name))
-        if not isinstance(found, str):
-            self._add_players(index, example.id, found)
+        if not isinstance(result, str):
+            self._add_players(index, example.id, result)
 
-    def _add_players(self, index: int, name: str, found: Explanation) -> None:
-        count = len(found.players)
+    def _add_players(self, index: int, name: str, explanation: Explanation) -> None:
+        count = len(explanation.players)
         columns: dict[str, Sequence[Any]] = {
             "index": [index] * count,
             "id": [name] * count,
             "position": range(count),
-            "target": [found.target.label] * count,
-            "word": [player.text for player in found.players],
+            "target": [explanation.target.label] * count,
+            "word": [player.text for player in explanation.players],
         }
         for field in ("start", "end", "group", "segment"):
-            columns[field] = [getattr(player, field) for player in found.players]
-        for score, numbers in found.scores.items():
+            columns[field] = [getattr(player, field) for player in explanation.players]
+        for score, numbers in explanation.scores.items():
             columns[score] = numbers.tolist()
-            if score in found.errors:
-                columns[f"{score}_error"] = found.errors[score].tolist()
+            if score in explanation.errors:
+                columns[f"{score}_error"] = explanation.errors[score].tolist()
         for column, cells in self.players.items():
             cells.extend(columns.get(column, [None] * count))
 
 
-def _told(found: Explanation) -> dict[str, Any]:
-    fidelity = found.fidelity
+def _told(explanation: Explanation) -> dict[str, Any]:
+    fidelity = explanation.fidelity
     return {
-        "target": found.target.label,
-        "target_index": found.target.index,
-        "scale": found.target.scale,
-        "score": found.target.score,
-        "probability": found.target.probability,
-        "players": len(found.players),
+        "target": explanation.target.label,
+        "target_index": explanation.target.index,
+        "scale": explanation.target.scale,
+        "score": explanation.target.score,
+        "probability": explanation.target.probability,
+        "players": len(explanation.players),
         "r2": None if fidelity is None else fidelity.r2,
         "rmse": None if fidelity is None else fidelity.rmse,
-        "forwards": found.cost.forwards,
-        "tokens": found.cost.tokens,
-        "seconds": found.cost.query_seconds + found.cost.fit_seconds,
-        "notes": "\n".join(found.notes) or None,
+        "forwards": explanation.cost.forwards,
+        "tokens": explanation.cost.tokens,
+        "seconds": explanation.cost.query_seconds + explanation.cost.fit_seconds,
+        "notes": "\n".join(explanation.notes) or None,
     }
 
 

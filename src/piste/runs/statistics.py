@@ -113,17 +113,17 @@ class Spent:
 
 def costs(evaluation: Evaluation) -> dict[str, Spent]:
     """The cost of every view that ran."""
-    found = {}
+    spent = {}
     for view in evaluation.views:
         rows = [row["cost"][view] for row in evaluation.rows if view in row.get("cost", {})]
         if rows:
-            found[view] = Spent(
+            spent[view] = Spent(
                 _median(row["forwards"] for row in rows),
                 _median(row["tokens"] for row in rows),
                 _median(row["tokens"] / row["text"] for row in rows),
                 _median(row["query_seconds"] + row["fit_seconds"] for row in rows),
             )
-    return found
+    return spent
 
 
 def _median(values: object) -> float:
@@ -147,23 +147,23 @@ def agreements(evaluation: Evaluation) -> FloatArray:
 def curves(evaluation: Evaluation, points: int = 21) -> dict[str, tuple[FloatArray, FloatArray]]:
     """The mean deletion curve of every view: shares removed, and the fall there."""
     shares = np.linspace(0, 1, points)
-    found = {}
+    by_view = {}
     for view in evaluation.views:
         rows = [row["curves"][view] for row in evaluation.rows if view in row.get("curves", {})]
         read = [np.interp(shares, [0.0, *x], [0.0, *y]) for x, y in rows if x]
         if read:
-            found[view] = (shares, np.asarray(np.mean(read, axis=0)))
-    return found
+            by_view[view] = (shares, np.asarray(np.mean(read, axis=0)))
+    return by_view
 
 
 def table(evaluation: Evaluation) -> list[list[str]]:
     """Header and rows as text: one row a view, one column a metric, then what it took."""
-    spent, found = costs(evaluation), means(evaluation)
+    spent, intervals = costs(evaluation), means(evaluation)
     rows = [["method", *map(headed, evaluation.metrics), "readings", "texts"]]
     for view in evaluation.views:
         ran = sum(view in row.get("values", {}) for row in evaluation.rows)
         readings = f"{spent[view].readings:.1f}" if view in spent else "-"
-        cells = [_counted(cell, ran) for cell in found[view].values()]
+        cells = [_counted(cell, ran) for cell in intervals[view].values()]
         rows.append([view, *cells, readings, str(ran)])
     return rows
 
@@ -210,7 +210,7 @@ def numbers(evaluation: Evaluation) -> list[list[object]]:
     rows: list[list[object]] = [["method", "metric", "mean", "low", "high", "texts"]]
     for view, by_metric in means(evaluation).items():
         rows += [
-            [view, metric, found.mean, found.low, found.high, found.texts]
-            for metric, found in by_metric.items()
+            [view, metric, interval.mean, interval.low, interval.high, interval.texts]
+            for metric, interval in by_metric.items()
         ]
     return rows

@@ -18,7 +18,7 @@ from piste.errors import FileError, SettingError
 from piste.files import append_line, file_error, make_folder, write_atomic
 from piste.models.fingerprint import content_digest, difference, merged
 
-Row = dict[str, Any]
+StoredRow = dict[str, Any]
 SETTINGS, ROWS = "settings.json", "rows.jsonl"
 FORMAT = 2  # of the folders of `run` and `evaluate`; 0.1.0 wrote none
 FINGERPRINT = "fingerprint"  # of the model, among the settings
@@ -40,7 +40,7 @@ class Store:
         write_atomic(folder / SETTINGS, json.dumps(plain, indent=1) + "\n")
         return store
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[StoredRow]:
         """What is done, in order of the texts."""
         path = self.folder / ROWS
         if not path.exists():
@@ -49,14 +49,14 @@ class Store:
             lines = path.read_bytes().splitlines()
         except OSError as error:
             raise file_error("read", path, error, "Choose another folder.") from error
-        rows: dict[int, Row] = {}
+        rows: dict[int, StoredRow] = {}
         for line in lines:
             row = _parsed(line)
             if row is not None:
                 rows[int(row["index"])] = row  # made again: the last one holds
         return [rows[index] for index in sorted(rows)]
 
-    def add(self, row: Row) -> None:
+    def add(self, row: StoredRow) -> None:
         """One more row, on disk when this returns."""
         append_line(self.folder / ROWS, json.dumps(row, allow_nan=False))
 
@@ -148,7 +148,7 @@ def _check_model(before: Mapping[str, Any], now: Mapping[str, Any], folder: Path
         )
 
 
-def _parsed(line: bytes) -> Row | None:
+def _parsed(line: bytes) -> StoredRow | None:
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):

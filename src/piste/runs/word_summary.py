@@ -84,13 +84,13 @@ class Summary:
 
     def spurious(self) -> list[Word]:
         """Heavy words on one side that the labels of the data know nothing of."""
-        found = [w for w in self.words if _is_spurious(w)]
-        return sorted(found, key=lambda word: -abs(word.lin))
+        spurious = [w for w in self.words if _is_spurious(w)]
+        return sorted(spurious, key=lambda word: -abs(word.lin))
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row a word, strongest first."""
-        found = [vars(word) for word in self.strongest()]
-        return data_frame({name: [row[name] for row in found] for name in Word.__annotations__})
+        rows = [vars(word) for word in self.strongest()]
+        return data_frame({name: [row[name] for row in rows] for name in Word.__annotations__})
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
@@ -176,7 +176,7 @@ def _of_lexicon(lexicon: Lexicon, source: str) -> Summary:
 
 
 @dataclass(frozen=True)
-class _Text:
+class _TextRow:
     """A text's row, as far as it matters here."""
 
     target: str
@@ -218,11 +218,13 @@ def _of_run(folder: Path) -> Summary:
 
 def _manifest(folder: Path) -> dict[str, Any]:
     try:
-        found = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         return {
-            "model": str(found["model"]),
-            "labels": [encodable(str(name)) for name in found["labels"]],  # as the tables have them
-            "ended": ENDED in found,
+            "model": str(manifest["model"]),
+            "labels": [
+                encodable(str(name)) for name in manifest["labels"]
+            ],  # as the tables have them
+            "ended": ENDED in manifest,
         }
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise FileError(
@@ -230,16 +232,16 @@ def _manifest(folder: Path) -> dict[str, Any]:
         ) from error
 
 
-def _texts(folder: Path, labels: tuple[str, ...]) -> tuple[dict[int, _Text], int]:
-    found, failed = {}, 0
+def _texts(folder: Path, labels: tuple[str, ...]) -> tuple[dict[int, _TextRow], int]:
+    texts, failed = {}, 0
     columns = ["index", "target", "target_index", "label", "error"]
     for table in shards.read(folder, shards.TEXTS, columns):
         for index, target, place, label, error in zip(*(table[c] for c in columns), strict=True):
             if error is not None:
                 failed += 1
                 continue
-            found[index] = _Text(target, place, _named(label, labels), label)
-    return found, failed
+            texts[index] = _TextRow(target, place, _named(label, labels), label)
+    return texts, failed
 
 
 def _named(label: str | None, labels: tuple[str, ...]) -> str | None:
@@ -262,7 +264,7 @@ def _by_text(folder: Path) -> Iterator[dict[str, list[Any]]]:
 
 def _tally(
     rows: dict[str, list[Any]],
-    text: _Text,
+    text: _TextRow,
     labels: tuple[str, ...],
     tallies: dict[tuple[str, str], _Tally],
 ) -> None:
@@ -310,13 +312,13 @@ class _Tally:
         # Occurrences differ, and each is known only so well: both count.
         spread = np.sqrt(np.maximum(0.0, self.squares / self.count - mean**2) / self.count)
         side = self.positive / self.count
-        found = Word(word, label, self.count, self.texts)
-        found.value, found.importance, found.lin = (float(number) for number in mean[:3])
-        found.value_error = float(np.hypot(spread[0], mean[3]))
-        found.importance_error = float(np.hypot(spread[1], mean[4]))
-        found.flips = float(min(side, 1 - side))
-        found.labelled, found.wrong = self.labelled, self.wrong
+        summed = Word(word, label, self.count, self.texts)
+        summed.value, summed.importance, summed.lin = (float(number) for number in mean[:3])
+        summed.value_error = float(np.hypot(spread[0], mean[3]))
+        summed.importance_error = float(np.hypot(spread[1], mean[4]))
+        summed.flips = float(min(side, 1 - side))
+        summed.labelled, summed.wrong = self.labelled, self.wrong
         if share is not None and self.labelled:
-            found.lift = float(self.of_label / self.labelled - share)
-            found.lift_error = float(np.sqrt(max(share * (1 - share), 1e-9) / self.labelled))
-        return found
+            summed.lift = float(self.of_label / self.labelled - share)
+            summed.lift_error = float(np.sqrt(max(share * (1 - share), 1e-9) / self.labelled))
+        return summed

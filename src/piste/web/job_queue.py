@@ -110,7 +110,7 @@ class Job:
             return "beat", None
 
 
-class Line:
+class JobQueue:
     """Jobs in line for a few workers."""
 
     def __init__(self, most: int, workers: int) -> None:

@@ -109,7 +109,7 @@ class Said(BaseModel):
     probability: float | None = Field(description="None on the raw scale.")
 
 
-class Answer(BaseModel):
+class RemovalAnswer(BaseModel):
     """The model's true answer to the text without some words, and what was predicted."""
 
     removed: list[int]

@@ -26,12 +26,12 @@ from piste.result.explanation import Cost, Explanation, Target
 from piste.text.players import Players
 from piste.web.job_queue import Job
 from piste.web.requests import (
-    Answer,
     CompareRequest,
     Curve,
     ExplainRequest,
     ModelInfo,
     Models,
+    RemovalAnswer,
     RemovalRequest,
     Said,
 )
@@ -40,7 +40,7 @@ KEPT = 64  # texts, and as many explanations
 MOST_ANSWERS = 4096  # of one text
 ORDERS = 5  # random ones, beside a deletion curve
 Kept = TypeVar("Kept")
-Watch = Callable[[Explanation], None]
+OnRound = Callable[[Explanation], None]
 
 
 class TooLong(InputError):
@@ -60,12 +60,12 @@ class Recent(OrderedDict[object, Kept]):
                 self.move_to_end(key)
             return self.get(key)
 
-    def keep(self, key: object, found: Kept) -> Kept:
+    def keep(self, key: object, value: Kept) -> Kept:
         with self.lock:
-            self[key] = found
+            self[key] = value
             while len(self) > self.most:
                 self.popitem(last=False)
-        return found
+        return value
 
 
 @dataclass
@@ -95,7 +95,7 @@ class OpenDecision:
             self.decision.query.answers.clear()
 
 
-class Desk:
+class Service:
     """The models that were given at the start, and what is done with them."""
 
     def __init__(self, models: Mapping[str, Classifier], max_chars: int) -> None:
@@ -144,13 +144,13 @@ class Desk:
         return self.explanations.find(asked.key()) is not None
 
     def explanation(
-        self, asked: ExplainRequest, job: Job, watch: Watch | None = None
+        self, asked: ExplainRequest, job: Job, watch: OnRound | None = None
     ) -> Explanation:
         """The explanation; `watch` is shown each round's, with the scores so far."""
         key = asked.key()
-        found = self.explanations.find(key)
-        if found is not None:
-            return found
+        known = self.explanations.find(key)
+        if known is not None:
+            return known
         open_decision = self.decision(asked)
         job.check()
 
@@ -170,14 +170,14 @@ class Desk:
         )
         return self.explanations.keep(key, explanation)
 
-    def answer(self, asked: RemovalRequest, job: Job) -> Answer:
+    def answer(self, asked: RemovalRequest, job: Job) -> RemovalAnswer:
         """The honest test: words really removed, and what the explanation said would happen."""
         explanation, tried = self.explanation(asked, job), self._tried(asked)
         removed, target = set(asked.removed), explanation.target
         _check_removed(removed, tried.decision.players)
         (score, choice), (_, before) = tried.without(removed), tried.without(set())
         predicted, why = _predicted(explanation, sorted(removed))
-        return Answer(
+        return RemovalAnswer(
             removed=sorted(removed),
             label=target.label,
             scale=target.scale,
