@@ -13,7 +13,7 @@ from piste.arrays import FloatArray
 from piste.decision import Decision
 from piste.errors import PisteError, SettingError, few
 from piste.explain import explain
-from piste.files import write_atomic
+from piste.files import also_written
 from piste.methods import find_method
 from piste.methods.base import Method
 from piste.metrics.agreement import agreement
@@ -96,10 +96,7 @@ class Comparison:
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """The comparison as JSON text, also written to `path` when given."""
-        text = json.dumps(self.to_dict(), indent=1, allow_nan=False)
-        if path is not None:
-            write_atomic(path, text + "\n")
-        return text
+        return also_written(json.dumps(self.to_dict(), indent=1, allow_nan=False), path, "\n")
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row a player: its text and place, and the score that each method ranks by."""
@@ -111,10 +108,7 @@ class Comparison:
         """One self-contained HTML page, also written to `path` when given."""
         from piste.render.comparison_html import page
 
-        text = page(self)
-        if path is not None:
-            write_atomic(path, text)
-        return text
+        return also_written(page(self), path)
 
     @property
     def verdict(self) -> str:
@@ -163,8 +157,8 @@ def compare(
     classifier = as_classifier(classifier)
     if measure and options.long == "windows":
         raise SettingError(
-            "A text in windows cannot be measured: the model never reads it at once.",
-            "Leave long or measure out.",
+            'measure=True needs the model to read the whole text, and long="windows" never does.',
+            'Use long="truncate", or leave measure out.',
         )
     decision = Decision.on(text, classifier, options, pair)
     if not options.means_every_class(classifier.labels):
@@ -181,7 +175,9 @@ def compare(
             failed[name] = str(error)
         meter.next()
     if not explanations:
-        raise SettingError("None of the methods could run.", next(iter(failed.values())))
+        raise SettingError(
+            f"None of the methods could run: {few(list(failed))}.", next(iter(failed.values()))
+        )
     decision.query.progress = meter
     figures = _measured(decision, explanations, options.seed) if measure else {}
     protocol = Protocol(STEPS, DRAWS, MOST, decision.query.forwards) if measure else None

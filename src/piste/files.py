@@ -35,6 +35,13 @@ def write_atomic(path: str | os.PathLike[str], data: str | bytes) -> Path:
     return target
 
 
+def also_written(text: str, path: str | os.PathLike[str] | None, end: str = "") -> str:
+    """The text as it is; with a path, it is written there too."""
+    if path is not None:
+        write_atomic(path, text + end)
+    return text
+
+
 def append_line(path: Path, line: str) -> None:
     """Append one line, on the disk when this returns; after a failure the file is as it was.
 

@@ -120,7 +120,10 @@ class Options:
             if check is not None and not (given is None and field.default is None):
                 object.__setattr__(self, field.name, check(field.name, given))
         if self.refine is not None and self.lexicon is None:
-            raise SettingError("refine needs a lexicon.", "Give one, or a budget without it.")
+            raise SettingError(
+                f"refine is {self.refine}, and there is no lexicon to refine.",
+                "Give a lexicon too, or a budget instead of refine.",
+            )
 
     @classmethod
     def of(cls, **given: Any) -> Options:

@@ -15,7 +15,7 @@ import numpy as np
 
 from piste.arrays import FloatArray
 from piste.errors import FileError, SettingError, choices, printable, whole_number
-from piste.files import write_atomic
+from piste.files import also_written
 from piste.result.formula import Formula
 from piste.result.scores import score
 
@@ -245,10 +245,7 @@ class Explanation:
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """The explanation as JSON text, also written to `path` when given."""
-        text = json.dumps(self.to_dict(), indent=1)
-        if path is not None:
-            write_atomic(path, text + "\n")
-        return text
+        return also_written(json.dumps(self.to_dict(), indent=1), path, "\n")
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Explanation:
@@ -297,10 +294,7 @@ class Explanation:
         """One self-contained HTML page, also written to `path` when given."""
         from piste.render.html import page
 
-        text = page(self)
-        if path is not None:
-            write_atomic(path, text)
-        return text
+        return also_written(page(self), path)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
         """A matplotlib figure, also written to `path` (.png, .svg or .pdf) when given."""

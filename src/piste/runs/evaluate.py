@@ -90,7 +90,10 @@ def evaluate(
     plan = _planned(classifier, methods, metrics, Options.of(**more))
     limit = None if limit is None else whole_number("limit", limit, 1)
     if train is None and any(find_metric(name).needs == "reference" for name in metrics):
-        raise SettingError("naive-bayes needs labelled texts.", "Give train (--train FILE).")
+        raise SettingError(
+            "The metric naive-bayes needs labelled texts to count, and train is None.",
+            "Give a file of them: train=FILE (--train FILE).",
+        )
     if train is not None:
         plan = replace(plan, reference=_reference(plan, read_examples(train, columns)))
     trained_on = None if train is None else f"{train} ({_digest(plan.reference)})"
@@ -152,19 +155,24 @@ def _planned(
     metrics: Sequence[str],
     options: Options,
 ) -> Plan:
-    if isinstance(methods, str) or isinstance(metrics, str) or not methods or not metrics:
-        raise SettingError("methods and metrics are lists.", 'Give ["slalom", "lime"].')
+    for name, given in (("methods", methods), ("metrics", metrics)):
+        if isinstance(given, str) or not given:
+            raise SettingError(
+                f"{name} is {given!r}, not a list of names.",
+                f"Give {name}=[...], one name or more.",
+            )
     for name in metrics:
         find_metric(name)
     if options.long == "windows":
         raise SettingError(
-            "A text in windows cannot be measured: the model never reads it at once.",
-            "Leave long out.",
+            'Metrics need the model to read the whole text, and long="windows" never does.',
+            'Use long="truncate".',
         )
     views = tuple(View.of(given) for given in methods)
     names = [view.name for view in views]
-    if len(set(names)) < len(names):
-        raise SettingError("A method is given twice.", "Give each once.")
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise SettingError(f"The method {twice[0]!r} is given twice.", "Give each method once.")
     asked = as_classifier(classifier)
     changed = None
     if "randomisation" in metrics:
@@ -186,7 +194,8 @@ def _reference(plan: Plan, examples: Iterator[Example]) -> NaiveBayes:
     reference = NaiveBayes.fit(labelled())
     if len(reference.counts) < 2:
         raise SettingError(
-            "The training texts have fewer than two labels.", "Name the label's column."
+            f"The training texts have {len(reference.counts)} labels, and Naive Bayes needs two.",
+            "Name the column of the labels: Columns(label=...), --label-column.",
         )
     return reference
 

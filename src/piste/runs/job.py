@@ -68,7 +68,10 @@ class Source:
         """The first rows: a wrong path or an empty file is found out before anything is made."""
         rows = list(islice(self.examples(), self.shard))
         if not rows:
-            raise InputError("There is no text in the data.", "Check the file and its column.")
+            raise InputError(
+                f"There is no text in {self.data}.",
+                "Check that it has rows; --split and --limit choose among them.",
+            )
         return rows
 
     def texts(self) -> Iterator[str]:

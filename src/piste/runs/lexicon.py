@@ -227,7 +227,10 @@ def add_vocabulary(corpus: Corpus, classifier: Classifier) -> None:
         getattr(classifier, "origin", None), "tokenizer", None
     )
     if tokenizer is None:
-        raise SettingError("This model has no vocabulary to go through.", "Give texts alone.")
+        raise SettingError(
+            f"{classifier.name!r} has no tokenizer whose vocabulary could be fitted.",
+            "Leave whole_vocabulary out: the words of the texts are fitted.",
+        )
     special = set(tokenizer.all_special_ids)
     for token, number in sorted(tokenizer.get_vocab().items(), key=lambda item: item[1]):
         if number not in special and (number,) not in corpus.places:

@@ -162,7 +162,8 @@ def _check_workers(settings: RunSettings, job: RunJob, classifier: Classifier | 
     several = settings.engine == "ray" or settings.workers > 1
     if several and job.model is None and classifier is not None:
         raise SettingError(
-            "Workers load the model by themselves.", "Give its name or directory, not an object."
+            f"Workers load the model by themselves, and cannot load a {type(classifier).__name__}.",
+            "Give the model's name or directory, or run without workers.",
         )
 
 
@@ -171,16 +172,24 @@ def _lexicon(
 ) -> bool | str | os.PathLike[str]:
     """The lexicon that can be used: words are shared by slalom as it is, and by single texts."""
     if job.options.target == ALL:
-        raise SettingError("A run explains one class of each text.", "Leave target out.")
+        raise SettingError(
+            f"target is {job.options.target!r}, but a run explains one class of each text.",
+            "Leave target out for the predicted class, or name one.",
+        )
     fits = job.method == METHODS["slalom"]
     if wanted is True and job.refine is None and first.pair is not None:
         log.info("The data holds pairs of texts: each is explained for itself.")
         return False
     if first.pair is not None and wanted:
-        raise SettingError("A lexicon holds words of single texts.", "Leave it and refine out.")
+        raise SettingError(
+            "A lexicon holds words of single texts, and the data holds pairs.",
+            "Leave lexicon and refine out.",
+        )
     if not (wanted and fits) and (job.refine is not None or not isinstance(wanted, bool)):
         raise SettingError(
-            "A lexicon and refine go with the method slalom by name.", "Leave them out."
+            f"lexicon and refine need the method slalom with its usual settings, not"
+            f" {job.method!r}.",
+            'Use method="slalom", or leave lexicon and refine out.',
         )
     return wanted if fits else False
 

@@ -18,7 +18,7 @@ import numpy as np
 from piste.arrays import FloatArray
 from piste.data import label_number
 from piste.errors import FileError
-from piste.files import encodable, write_atomic
+from piste.files import also_written, encodable
 from piste.lexicon import Lexicon
 from piste.result.exports import data_frame
 from piste.runs import shards
@@ -99,20 +99,14 @@ class Summary:
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """The summary as JSON text, also written to `path` when given."""
-        text = json.dumps(self.to_dict())
-        if path is not None:
-            write_atomic(path, text + "\n")
-        return text
+        return also_written(json.dumps(self.to_dict()), path, "\n")
 
     # As with an Explanation, text and pictures are loaded only when asked for.
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
         """One self-contained HTML page, also written to `path` when given."""
         from piste.render.corpus import page
 
-        text = page(self)
-        if path is not None:
-            write_atomic(path, text)
-        return text
+        return also_written(page(self), path)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
         """A matplotlib figure, also written to `path` (.png, .svg or .pdf) when given."""

@@ -116,6 +116,7 @@ def _application(server: Server) -> FastAPI:
     _errors(app)
     _pages(app)
     _explaining(app, server)
+    _downloading(app, server)
     _trying(app, server)
     return app
 
@@ -196,6 +197,8 @@ def _explaining(app: FastAPI, server: Server) -> None:
 
         return server.stream(server.job(asked, work))
 
+
+def _downloading(app: FastAPI, server: Server) -> None:
     @app.post("/api/download/{kind}", responses=FAILURES)
     async def download(
         kind: Literal["html", "json", "png"], asked: ExplainRequest, request: Request
@@ -203,7 +206,7 @@ def _explaining(app: FastAPI, server: Server) -> None:
         """The explanation as a file."""
 
         def work(job: Job) -> bytes:
-            explanation = service.explanation(asked, job)
+            explanation = server.service.explanation(asked, job)
             if kind == "png":
                 return page_data.picture(explanation)
             return (explanation.to_html() if kind == "html" else explanation.to_json()).encode()
