@@ -50,7 +50,7 @@ def _spans(text: str, words: Sequence[str]) -> list[tuple[int, int]] | None:
 
 
 def _whole(word: str) -> str:
-    """A pattern for the word that does not stand inside another."""
+    """A pattern that matches the word as a whole only."""
     before = r"(?<!\w)" if word[:1].isalnum() else ""
     after = r"(?!\w)" if word[-1:].isalnum() else ""
     return f"{before}{re.escape(word)}{after}"

@@ -1,4 +1,4 @@
-"""Normalised AOPC: a deletion figure between the worst and the best that any order could reach.
+"""Normalised AOPC: deletion scaled between the worst (0) and the best order (1).
 
 Raw AOPC is not comparable between models or texts: on some, no order of the words does better than
 a little (ACL 2025, "Normalized AOPC"). The best and worst orders are found by beam search.
@@ -37,7 +37,7 @@ def extremes(
     beam: int = BEAM,
     wide: int = WIDE,
 ) -> Extremes | None:
-    """Search both ways. None for a text of one player."""
+    """Beam search for both ends; None for a text of one player."""
     marks = points(len(decision.players), steps)
     if not len(marks):
         return None

@@ -1,4 +1,4 @@
-"""Do the scores stay when they should (another seed), and go when they should (another model)?"""
+"""Stability across seeds, and sensitivity to randomised weights."""
 
 from collections.abc import Sequence
 

@@ -232,7 +232,7 @@ def _measured(canvas: Canvas, comparison: Comparison, top: float) -> None:
 
 
 def _footnotes(comparison: Comparison) -> tuple[list[str], list[str]]:
-    """The lines of the verdict, and those of how it was found."""
+    """The lines of the verdict, and of how it was measured."""
     failed = [f"Not compared: {name}. {why}" for name, why in comparison.failed.items()]
     arrows = "↑ higher is better, ↓ lower is better, best in bold; removal error 1 is like "
     how = f"{arrows}predicting no change. {said.measured_how(comparison)}"

@@ -1,4 +1,4 @@
-"""A corpus' words for people: tables in a terminal, a page, and the plane of a whole vocabulary."""
+"""A summary by words: tables in a terminal, an HTML page, and a scatter plot."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def headline(summary: Summary) -> str:
 
 
 def notes(summary: Summary) -> list[str]:
-    """What the reader must know before the tables."""
+    """Caveats to read before the tables."""
     tables = []
     if not summary.ended:
         tables.append(
@@ -173,7 +173,7 @@ def draw(summary: Summary, path: str | os.PathLike[str] | None = None) -> Figure
 
 
 def _name(axes: Axes, words: Sequence[Word]) -> None:
-    """Names of the strongest words, none over another; what has no room stays without."""
+    """Label the strongest words without overlaps; those without room stay unlabelled."""
     taken: list[Box] = []
     for word in words[:TRIED]:
         name = one_line(word.word, 20)

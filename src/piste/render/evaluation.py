@@ -1,4 +1,4 @@
-"""An evaluation for people: tables in a terminal, files in a folder, the curves as a figure."""
+"""An evaluation as tables in a terminal, files in a folder, and a figure of the curves."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ LISTED = 5  # failures named in a terminal
 
 
 def show(evaluation: Evaluation, console: Console | None = None) -> None:
-    """The means, what they cost, and who is better than the first method where that is known."""
+    """Means, costs, and the methods that differ significantly from the first."""
     console = console or Console()
     console.print(_printed(_figures(evaluation)))
     console.print()
@@ -77,7 +77,7 @@ def _short(cell: Interval) -> str:
 
 
 def verdicts(evaluation: Evaluation) -> list[str]:
-    """Where the first method and another differ beyond chance; then whom it cannot be told from."""
+    """Significant differences from the first method, then those that are undecided."""
     first = evaluation.views[0]
     if len(evaluation.rows) < FEW:
         return [f"Fewer than {FEW} texts: no method is called better than another."]

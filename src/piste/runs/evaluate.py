@@ -1,4 +1,4 @@
-"""Several explanations of many texts, measured: which one is faithful on this data?"""
+"""Measure several methods on many texts: which one is faithful on this data?"""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ TextsDone = Callable[[int, int | None], None]  # texts done, texts in all where 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The rows of all texts; `runs.summary` makes tables of them."""
+    """One row per text; `runs.statistics` turns them into tables."""
 
     views: tuple[str, ...]
     metrics: tuple[str, ...]
@@ -49,7 +49,7 @@ class Evaluation:
         return np.array([np.nan if value is None else value for value in figures], dtype=np.float64)
 
     def failures(self) -> list[tuple[str, str, str]]:
-        """Text, method and reason of everything that went wrong."""
+        """Text, method and reason of every failure."""
         whole = [(row["id"], "all", row["error"]) for row in self.rows if "error" in row]
         parts = [
             (row["id"], view, reason)
@@ -122,7 +122,7 @@ def evaluate(
 
 
 def _count(data: DataSource, columns: Columns, limit: int | None, part: str) -> int | None:
-    """How many texts there will be; None for a data set of the hub, which is only streamed."""
+    """The number of texts; None for a data set of the hub, which is only streamed."""
     if _named(data) and not Path(data).exists():
         return limit
     return sum(1 for _ in _examples(data, columns, limit, part))
@@ -201,6 +201,6 @@ def _reference(plan: Plan, examples: Iterator[Example]) -> NaiveBayes:
 
 
 def _digest(reference: NaiveBayes | None) -> str:
-    """What tells one set of training texts from another."""
+    """A digest of the training texts' word counts."""
     counts = {} if reference is None else reference.counts
     return content_digest([[repr(label), count] for label, count in counts.items()])

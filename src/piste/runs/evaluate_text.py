@@ -1,4 +1,4 @@
-"""One text: every explanation of it, judged by every metric."""
+"""Explain one text by every method and measure each explanation by every metric."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ class View:
         return cls(given, find_method(method), score or None)
 
     def told(self) -> dict[str, Any]:
-        """What shapes its figures."""
+        """The settings that its measured values depend on."""
         return {"score": self.score, **self.made_by()}
 
     def made_by(self) -> dict[str, Any]:
-        """What shapes its explanation: views with the same share it."""
+        """The settings that its explanation depends on; views with equal ones share it."""
         return {"method": self.method.name, **self.method.settings()}
 
     def see(self, explanation: Explanation) -> Explanation:
@@ -67,12 +67,12 @@ class View:
 
 
 def usable(examples: Iterable[Example]) -> list[Example]:
-    """Those that have a text."""
+    """The examples that have a text."""
     return [one for one in examples if one.problem is None and one.text.strip()]
 
 
 def samples(examples: Sequence[Example]) -> list[Sample]:
-    """The texts by which a function is known again: a fixed one, and the first of the data."""
+    """The texts whose answers identify a function: a fixed one, and the first of the data."""
     first = usable(examples)[:SAMPLES]
     paired = bool(first) and first[0].pair is not None
     return [(PROBE, PROBE if paired else None), *((one.text, one.pair) for one in first)]
@@ -90,7 +90,7 @@ class Plan:
     changed: Classifier | None = None  # with weights drawn anew
 
     def told(self, source: str, split: str, train: str | None) -> dict[str, Any]:
-        """Everything that shapes the rows, for the store to compare."""
+        """The settings that the rows depend on, for the store to compare."""
         return {
             "data": source,
             "split": split,
@@ -103,7 +103,7 @@ class Plan:
 
 
 def judged(example: Example, plan: Plan) -> StoredRow:
-    """All figures of one text; where it cannot be explained at all, the reason."""
+    """All measured values of one text, or the reason why it cannot be explained."""
     if example.problem is not None:
         return {"error": example.problem}
     try:
@@ -135,7 +135,7 @@ def judged(example: Example, plan: Plan) -> StoredRow:
 
 
 def reason(error: Exception) -> str:
-    """Why a text or a method failed, in words."""
+    """The message for a text or a method that failed."""
     return str(error) if isinstance(error, PisteError) else f"{type(error).__name__}: {error}"
 
 
@@ -170,7 +170,7 @@ def _case(example: Example, plan: Plan) -> Case:
 
 
 def _for_view(case: Case, example: Example, plan: Plan, view: View) -> Case:
-    """The case, with the view's own method for what is explained once more."""
+    """The case, with callbacks that explain the text again by the view's method."""
     target = case.decision.target.index
     case.again = lambda explanation, seed: _once_more(
         example, plan, view, target, explanation, seed
@@ -229,7 +229,7 @@ def _explain(
 def _once_more(
     example: Example, plan: Plan, view: View, target: int, explanation: Explanation, seed: int
 ) -> Explanation:
-    """The view's method again, ranked as before."""
+    """Explain again by the view's method, ranked by the same score."""
     again = _explain(example, plan, view.method, target, seed)
     return replace(again, primary=explanation.primary)
 

@@ -1,4 +1,4 @@
-"""What a run does with each text, and where the texts come from: both can be sent to a worker."""
+"""What a run does with each text, and where the texts come from; both can be pickled."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Numbered = tuple[int, list[tuple[int, Example]]]  # a shard's number, its texts 
 
 @dataclass(frozen=True)
 class RunJob:
-    """What is done with every text; small enough to send to a worker."""
+    """How every text is explained; small enough to send to a worker."""
 
     model: str | None  # None: a classifier of this process
     device: str | None
@@ -38,7 +38,7 @@ class RunJob:
     scores: tuple[str, ...] = ()
 
     def classifier(self) -> Classifier:
-        """The model, loaded in the process that asks."""
+        """The model, loaded in the calling process."""
         trusted = self.trust_remote_code
         return load(self.model or "demo", device=self.device, trust_remote_code=trusted)
 
@@ -65,7 +65,7 @@ class Source:
         return read_examples(self.data, self.columns, limit=self.limit, split=self.split)
 
     def head(self) -> list[Example]:
-        """The first rows: a wrong path or an empty file is found out before anything is made."""
+        """The first rows; fails on a wrong path or an empty file before anything is written."""
         rows = list(islice(self.examples(), self.shard))
         if not rows:
             raise InputError(
@@ -79,7 +79,7 @@ class Source:
         return (example.text for example in self.examples() if example.problem is None)
 
     def missing(self, there: Mapping[int, str]) -> Iterator[Numbered]:
-        """The shards that are not there yet, or are there for other rows than the data now has."""
+        """The shards that are missing, or were made from other rows than the data has now."""
         numbered = enumerate(self.examples())
         number = 0
         while texts := list(islice(numbered, self.shard)):
@@ -91,7 +91,7 @@ class Source:
 def explained(
     texts: list[tuple[int, Example]], job: RunJob, classifier: Classifier, known: Lexicon | None
 ) -> Shard:
-    """The shard of these texts."""
+    """Explain these texts into a shard."""
 
     def one(shared: Classifier, item: tuple[int, Example]) -> Explanation | str:
         example = item[1]

@@ -50,7 +50,7 @@ RowsAnswered = Callable[[int, int], None]  # rows answered, rows in all
 
 
 class TextsDigest:
-    """A digest of texts in their order: what tells one corpus from another."""
+    """A digest of texts in order, to tell corpora apart."""
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
         self._digest = hashlib.blake2b(digest_size=16)
@@ -96,7 +96,7 @@ class Corpus:
         return self.word(player.text, tuple(players.ids.row(index).tolist()), 1)
 
     def word(self, text: str, ids: tuple[int, ...], times: int) -> int:
-        """The place of a word, which is new or not."""
+        """The index of a word; a new word gets the next one."""
         key: Key = text if self.by_text else ids
         place = self.places.setdefault(key, len(self.words))
         if place == len(self.words):
@@ -107,7 +107,7 @@ class Corpus:
         return place
 
     def digest(self) -> str:
-        """What tells the words and examples of one corpus, which shape the rows, from another's."""
+        """A digest of the words and examples, which the rows depend on."""
         digest = hashlib.blake2b(digest_size=16)
         for key, count in zip(self.places, self.counts, strict=True):
             digest.update(f"{key} {count}\n".encode("utf-8", "surrogatepass"))
@@ -119,7 +119,7 @@ class Corpus:
 def lexicon_inputs(
     texts: TextsDigest, unit: str, effort: float, seed: int, whole_vocabulary: bool = False
 ) -> dict[str, Any]:
-    """All that shapes a lexicon but the model: kept in its facts, to know whether it still fits."""
+    """The settings a lexicon depends on, kept in its facts to detect a stale one."""
     return {
         "texts": str(texts),
         "unit": unit,
@@ -183,7 +183,7 @@ def build_lexicon(
 
 
 def _cost(rows: Ragged, parts: Ragged, frame: Frame) -> tuple[int, int]:
-    """How many sequences and tokens the rows cost in all, whichever process asked for them."""
+    """Forward passes and tokens of all rows, whichever process ran them."""
     sequences = tokens = 0
     for _, chunk in _chunks(rows, None):
         asked = chunk.expand(parts)
@@ -201,7 +201,7 @@ def _ask(query: Query, parts: Ragged, rows: Ragged) -> FloatArray:
 def read_corpus(
     texts: Iterable[str], classifier: Classifier, unit: str, rng: np.random.Generator
 ) -> Corpus:
-    """Count the words of all texts; those that cannot be read are left out."""
+    """Count the words of all texts; unreadable texts are skipped."""
     corpus = Corpus(unit, by_text=not isinstance(classifier, WithTokens))
     problem: Exception | None = None
     for text in texts:
@@ -222,7 +222,7 @@ def read_corpus(
 
 
 def add_vocabulary(corpus: Corpus, classifier: Classifier) -> None:
-    """Every token of the tokenizer as a word, as far as the texts have not shown it."""
+    """Add every token of the tokenizer that the texts did not contain as a word."""
     tokenizer = getattr(classifier, "tokenizer", None) or getattr(
         getattr(classifier, "origin", None), "tokenizer", None
     )
@@ -288,7 +288,7 @@ def fitted(
     scale: str,
     texts: tuple[int, int],
 ) -> Lexicon:
-    """The lexicon from all answers."""
+    """Fit the lexicon to all answers."""
     held = np.zeros(len(rows), dtype=bool)
     held[texts[0] : texts[1]] = np.arange(texts[1] - texts[0]) // 3 % HELD == 0
     size = len(corpus.words)
@@ -319,7 +319,7 @@ def fitted(
 def _fit(
     counts: sparse.csr_array, margins: FloatArray, sizes: IntArray, frame: bool
 ) -> tuple[SlalomModel, Errors, LengthScale]:
-    """SLALOM and its scale by length, in turn."""
+    """Fit SLALOM and its scale by length, alternating."""
     knots = np.log([size for size in KNOTS if size <= max(KNOTS[0], sizes.max())])
     outputs = margins.shape[1]
     lengths = LengthScale(knots, np.zeros((len(knots), outputs)), np.ones(len(knots)))
@@ -341,7 +341,7 @@ def _misses(
     sizes: IntArray,
     held: NDArray[np.bool_],
 ) -> dict[str, float]:
-    """Typical errors: on the short sequences that were fitted, and on texts that were not."""
+    """Root mean square errors: on the fitted short sequences, and on held-out texts."""
     off = lengths.apply(sizes, model.predict(counts)) - margins
     kinds = {"short": ~held & (sizes <= LENGTH), "texts": held}
     return {

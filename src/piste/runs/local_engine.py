@@ -1,4 +1,4 @@
-"""Shards explained on this machine: in this process, or in several that load the model each.
+"""Explain shards on this machine: in this process, or in workers that each load the model.
 
 A worker process ends by itself when this one does, however that ends. Where a worker is killed, all
 of its pool end; a new pool explains the shards that were not finished, a few times at most.
@@ -39,7 +39,7 @@ def locally(
     known: Lexicon | None,
     workers: int,
 ) -> Iterator[NumberedShard]:
-    """The shards, as they are done."""
+    """Yield shards as they are finished."""
     missing = source.missing(there)
     if workers > 1:
         yield from _Workers(job, workers, missing).results()
@@ -50,7 +50,7 @@ def locally(
 
 @dataclass
 class _Workers:
-    """Processes that explain shards, started again where one of them is killed."""
+    """Worker processes that explain shards, restarted when one of them is killed."""
 
     job: RunJob
     count: int
@@ -59,7 +59,7 @@ class _Workers:
     attempts: Counter[int] = field(default_factory=Counter)  # that failed, by shard
 
     def results(self) -> Iterator[NumberedShard]:
-        """The shards as they are done, by as many pools as it takes."""
+        """Yield shards as they are finished, starting new pools as needed."""
         while True:
             pending: dict[Future[NumberedShard], Numbered] = {}
             pool = self._pool()
@@ -84,7 +84,7 @@ class _Workers:
     def _results(
         self, pool: ProcessPoolExecutor, pending: dict[Future[NumberedShard], Numbered]
     ) -> Iterator[NumberedShard]:
-        """The shards as they are done, until all are or the pool breaks."""
+        """Yield shards as they are finished, until all are or the pool breaks."""
         while True:
             # No more than a few shards are read ahead: the data is a stream.
             while len(pending) < 2 * self.count and (shard := self._next()) is not None:
@@ -113,7 +113,7 @@ class _Workers:
             raise
 
     def _try_again(self, shards: Iterable[Numbered], error: BrokenProcessPool) -> None:
-        """Note the shards that were not finished; give up where one of them never is."""
+        """Count the attempts of unfinished shards; raise if one of them keeps failing."""
         self.again.extend(shards)
         self.attempts.update(number for number, _ in self.again)
         if max(self.attempts.values()) < ATTEMPTS:
@@ -130,12 +130,12 @@ class _Workers:
 
 
 class _CannotStart(Exception):
-    """Why a worker process has no model."""
+    """A worker process could not load its model."""
 
 
 @dataclass(frozen=True)
 class _Loaded:
-    """What a worker process keeps."""
+    """The state of a worker process."""
 
     job: RunJob
     classifier: Classifier
@@ -171,7 +171,7 @@ def _end_with_parent() -> None:
 
 
 def _limit(threads: int) -> None:
-    """Torch counts its threads by itself, once it is there."""
+    """Limit torch's threads, if torch is loaded."""
     torch: Any = sys.modules.get("torch")
     if torch is not None:
         torch.set_num_threads(threads)

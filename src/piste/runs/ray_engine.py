@@ -1,4 +1,4 @@
-"""Shards explained on a Ray cluster: Ray Data streams them to actors that hold one model each.
+"""Explain shards on a Ray cluster: Ray Data streams them to actors with a model each.
 
 The texts are read in order by one task, a block a shard; Ray holds the stream back where the
 actors are slower. A shard whose actor dies is given to another.
@@ -31,7 +31,7 @@ def on_ray(
     known: Lexicon | None,
     workers: int,
 ) -> Iterator[tuple[int, Shard]]:
-    """The shards, as they are done. Uses the cluster it is connected to, or a local one."""
+    """Yield shards as they are finished. Uses the connected cluster, or starts a local one."""
     ray, data = _library()
     if not ray.is_initialized():
         ray.init(log_to_driver=False, include_dashboard=False)

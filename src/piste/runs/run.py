@@ -1,4 +1,4 @@
-"""Every text of a data set explained, into Parquet shards: killed at any moment, it goes on.
+"""Explain every text of a data set into Parquet shards; a killed run can be resumed.
 
 1. Where words share a lexicon: build it over the data first (`runs.lexicon`).
 2. Read the data as a stream, cut into shards of so many texts; skip those that are there, whole,
@@ -146,7 +146,7 @@ def run(
 
 
 def _check_extent(folder: Path, source: Source) -> None:
-    """Refuse data with fewer texts than the folder has results of; it has them for a reason."""
+    """Refuse data with fewer texts than the folder has results for."""
     held = shards.extent(folder, source.shard)
     left = sum(1 for _ in islice(source.examples(), held))
     if left < held:
@@ -170,7 +170,7 @@ def _check_workers(settings: RunSettings, job: RunJob, classifier: Classifier | 
 def _lexicon(
     job: RunJob, wanted: bool | str | os.PathLike[str], first: Example
 ) -> bool | str | os.PathLike[str]:
-    """The lexicon that can be used: words are shared by slalom as it is, and by single texts."""
+    """The lexicon to use: only slalom with its usual settings shares words, on single texts."""
     if job.options.target == ALL:
         raise SettingError(
             f"target is {job.options.target!r}, but a run explains one class of each text.",
@@ -195,7 +195,7 @@ def _lexicon(
 
 
 def _check_target(job: RunJob, classifier: Classifier, probe: Sample) -> None:
-    """A label that the model does not have is told before anything is made."""
+    """Raise for a label that the model does not have, before anything is written."""
     resolve_target(classifier, np.array(answer(classifier, *probe)), job.options.target)
 
 
@@ -206,7 +206,7 @@ def _lexicon_path(folder: Path, lexicon: bool | str | os.PathLike[str]) -> str |
 
 
 def _given(lexicon: bool | str | os.PathLike[str], classifier: Classifier) -> Lexicon | None:
-    """The lexicon of a file, found out to be of this model; None where none was given."""
+    """The lexicon of a file, verified to belong to this model; None if none was given."""
     if isinstance(lexicon, bool):
         return None
     given = Lexicon.load(lexicon)
@@ -217,7 +217,7 @@ def _given(lexicon: bool | str | os.PathLike[str], classifier: Classifier) -> Le
 def _own(
     path: Path, job: RunJob, classifier: Classifier, source: Source, watch: StageProgress | None
 ) -> Lexicon:
-    """The lexicon of the run's own texts: the one that is there, or built where it is stale."""
+    """The lexicon of the run's own texts: the existing one, or a new one if it is stale."""
     if path.exists():
         digest = TextsDigest(source.texts())
         kept = _fitting(
@@ -239,7 +239,7 @@ def _own(
 
 
 def _fitting(path: Path, inputs: dict[str, Any], classifier: Classifier) -> Lexicon | None:
-    """The lexicon that is there; None where it is damaged, or of other texts or another model."""
+    """The existing lexicon; None if it is damaged, or of other texts or another model."""
     try:
         lexicon = Lexicon.load(path)
         check_lexicon(lexicon, classifier)
@@ -277,7 +277,7 @@ def _open(
     source: Source,
     lexicon: bool | str | os.PathLike[str],
 ) -> None:
-    """The manifest: written, or compared with the one that is there."""
+    """Write the manifest, or compare it with the existing one."""
     told = {
         "data": os.path.normpath(source.data),
         "split": source.split,
@@ -310,7 +310,7 @@ def _identity(lexicon: bool | str | os.PathLike[str]) -> Any:
 
 
 def _ended(folder: Path, made: int) -> Report:
-    """What is in the folder now; the manifest says that the run has come to its end."""
+    """The report on a finished run; marks the manifest as complete."""
     texts, reasons = 0, list[str]()
     for table in shards.read(folder, shards.TEXTS, ["id", "error"]):
         texts += len(table["error"])

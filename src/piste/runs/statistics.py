@@ -1,4 +1,4 @@
-"""From rows to statements: means with intervals, and who is better than whom."""
+"""Statistics of an evaluation: means with intervals, and paired differences."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FEW = 8  # texts; intervals of fewer are too narrow to claim anything
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean over texts and where it would lie for other texts like these (bootstrap, 95 %)."""
+    """A mean over texts with its 95 % bootstrap confidence interval."""
 
     mean: float
     low: float
@@ -49,7 +49,7 @@ class Difference:
 
     @property
     def better(self) -> str | None:
-        """The better of the two, where the interval says so."""
+        """The better of the two; None for few texts, or if the interval includes 0."""
         low, high = self.interval.low, self.interval.high
         nothing = abs(self.interval.mean) < ROUNDING
         if self.interval.texts < FEW or low <= 0 <= high or nothing:
@@ -103,7 +103,7 @@ def _paired(evaluation: Evaluation, metric: str, one: str, other: str) -> FloatA
 
 @dataclass(frozen=True)
 class Spent:
-    """What a view cost, medians over texts."""
+    """The cost of a view: medians over texts."""
 
     sequences: float
     tokens: float
@@ -169,12 +169,12 @@ def table(evaluation: Evaluation) -> list[list[str]]:
 
 
 def _counted(cell: Interval, ran: int) -> str:
-    """The interval, and of how many texts it is where others are missing."""
+    """The interval, with the number of texts if some are missing."""
     return f"{cell} (n = {cell.texts})" if 0 < cell.texts < ran else str(cell)
 
 
 def headed(metric: str) -> str:
-    """The metric's name, and which way is better."""
+    """The metric's name with an arrow for the better direction."""
     return f"{metric} {'↑' if METRICS[metric].higher_is_better else '↓'}"
 
 
@@ -206,7 +206,7 @@ def _harmless(cell: object) -> object:
 
 
 def numbers(evaluation: Evaluation) -> list[list[object]]:
-    """The table for machines: one row a view and metric."""
+    """The table as numbers: one row per view and metric."""
     rows: list[list[object]] = [["method", "metric", "mean", "low", "high", "texts"]]
     for view, by_metric in means(evaluation).items():
         rows += [

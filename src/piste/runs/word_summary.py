@@ -1,4 +1,4 @@
-"""A whole run, or a lexicon, by its words: what each is worth, where it turns, what it spoils.
+"""Summarise a run or a lexicon by words: mean scores, changes of sign, wrong predictions.
 
 Values are told towards one label, the last of two; of more labels every word is told for each
 label that it was explained towards.
@@ -74,16 +74,16 @@ class Summary:
         return sorted(chosen, key=lambda word: -abs(word.lin))
 
     def turning(self) -> list[Word]:
-        """Words that stand on both sides, the most even first."""
+        """Words whose scores change sign between texts, the most even first."""
         several = [w for w in self.words if w.texts >= FEW_TEXTS and w.flips > 0]
         return sorted(several, key=lambda word: (-word.flips, -word.texts))
 
     def spoiling(self) -> list[Word]:
-        """Words that decide wrong predictions, most often first."""
+        """Words that decided wrong predictions, most frequent first."""
         return sorted((w for w in self.words if w.wrong), key=lambda w: (-w.wrong, -abs(w.lin)))
 
     def spurious(self) -> list[Word]:
-        """Heavy words on one side that the labels of the data know nothing of."""
+        """Important words on one side whose texts' labels show no such effect."""
         spurious = [w for w in self.words if _is_spurious(w)]
         return sorted(spurious, key=lambda word: -abs(word.lin))
 
@@ -171,7 +171,7 @@ def _of_lexicon(lexicon: Lexicon, source: str) -> Summary:
 
 @dataclass(frozen=True)
 class _TextRow:
-    """A text's row, as far as it matters here."""
+    """The columns of a text's row that a summary uses."""
 
     target: str
     index: int
@@ -247,7 +247,7 @@ def _named(label: str | None, labels: tuple[str, ...]) -> str | None:
 
 
 def _by_text(folder: Path) -> Iterator[dict[str, list[Any]]]:
-    """The players' rows of one text after the other."""
+    """The players' rows, grouped by text."""
     for table in shards.read(folder, shards.PLAYERS, COLUMNS):
         indices = np.array(table["index"], dtype=np.int64)
         cuts = np.flatnonzero(np.diff(indices)) + 1

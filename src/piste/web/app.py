@@ -1,4 +1,4 @@
-"""The application: the page, and the API under /api. Requests become jobs in line."""
+"""The application: the page, and the API under /api. Requests become jobs in a queue."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ FAILURES: dict[int | str, dict[str, Any]] = {
 
 
 class Gone(PisteError):
-    """Who asked does not listen any more."""
+    """The client has disconnected."""
 
 
 STATUS: Mapping[type[PisteError], int] = {
@@ -54,7 +54,7 @@ STATUS: Mapping[type[PisteError], int] = {
 
 
 class Server:
-    """An application and the line of jobs behind it."""
+    """An application and its job queue."""
 
     def __init__(self, models: Mapping[str, Classifier], settings: Settings) -> None:
         self.settings = settings
@@ -64,12 +64,12 @@ class Server:
         self.guarded = Guard(self.app, settings)
 
     def job(self, asked: ExplainRequest, work: Callable[[Job], Any], quick: bool = False) -> Job:
-        """Work in line; what is quick once the text is explained does not wait behind others."""
+        """Queue some work; quick work on a text that is already explained goes to the front."""
         self.service.check(asked)
         return self.queue.submit(work, urgent=quick and self.service.knows(asked))
 
     async def finished(self, request: Request, job: Job) -> Any:
-        """The result, unless the one who asked goes away."""
+        """The result of the job; raises Gone if the client disconnects."""
         async with aclosing(job.listen(self.settings.timeout)) as events:
             async for name, data in events:
                 if name == "result":
@@ -79,7 +79,7 @@ class Server:
         raise Gone("The request was given up.", "")
 
     def stream(self, job: Job) -> Response:
-        """Everything as server-sent events, errors among them: the status is long sent by then."""
+        """The job as server-sent events; errors are events too, as the status is sent first."""
 
         async def lines() -> AsyncIterator[str]:
             yield event("progress", {"done": 0, "planned": 0, "before": self.queue.before(job)})
@@ -99,7 +99,7 @@ def event(name: str, data: Any) -> str:
 
 
 def failure(error: Exception) -> tuple[int, dict[str, str]]:
-    """The status of an error, and what it says."""
+    """The HTTP status and the JSON body of an error."""
     if isinstance(error, PisteError):
         return STATUS.get(type(error), 422), {"error": error.cause, "remedy": error.remedy}
     remedy = "The terminal where the server runs shows the details."

@@ -1,4 +1,4 @@
-"""What is done for a request, in a worker's thread; results of a text are kept for the next one."""
+"""The work behind each request, run in a worker's thread; recent results are cached."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class TooLong(InputError):
 
 
 class Recent(OrderedDict[object, Kept]):
-    """The last few results, by what was asked. For several threads."""
+    """A thread-safe cache of the most recent results, by request."""
 
     def __init__(self, most: int = KEPT) -> None:
         super().__init__()
@@ -90,13 +90,13 @@ class OpenDecision:
         return [0.0, *shares.tolist()], np.concatenate([whole, whole - falls])
 
     def forget(self) -> None:
-        """Answers are kept so that nothing is asked twice, but not for ever."""
+        """Clear the cached answers when there are too many."""
         if len(self.decision.query.answers) > MOST_ANSWERS:
             self.decision.query.answers.clear()
 
 
 class Service:
-    """The models that were given at the start, and what is done with them."""
+    """The served models, with caches of recent decisions and explanations."""
 
     def __init__(self, models: Mapping[str, Classifier], max_chars: int) -> None:
         if not models:
@@ -114,7 +114,7 @@ class Service:
         return Models(models=infos, units=list(UNITS), max_chars=self.max_chars)
 
     def check(self, asked: ExplainRequest) -> None:
-        """What can be refused before anybody waits in line."""
+        """Refuse what can be refused before the request is queued."""
         size = len(asked.text) + len(asked.pair or "")
         if size > self.max_chars:
             raise TooLong(
@@ -140,13 +140,13 @@ class Service:
         return self.decisions.keep(key, OpenDecision(decision))
 
     def knows(self, asked: ExplainRequest) -> bool:
-        """Whether the explanation is kept from before."""
+        """Whether the explanation is cached."""
         return self.explanations.find(asked.key()) is not None
 
     def explanation(
         self, asked: ExplainRequest, job: Job, watch: OnRound | None = None
     ) -> Explanation:
-        """The explanation; `watch` is shown each round's, with the scores so far."""
+        """The explanation; `watch` is called after each round with the scores so far."""
         key = asked.key()
         known = self.explanations.find(key)
         if known is not None:
@@ -171,7 +171,7 @@ class Service:
         return self.explanations.keep(key, explanation)
 
     def answer(self, asked: RemovalRequest, job: Job) -> RemovalAnswer:
-        """The honest test: words really removed, and what the explanation said would happen."""
+        """The model's answer without these words, beside the explanation's prediction."""
         explanation, tried = self.explanation(asked, job), self._tried(asked)
         removed, target = set(asked.removed), explanation.target
         _check_removed(removed, tried.decision.players)
