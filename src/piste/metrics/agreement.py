@@ -31,6 +31,12 @@ def spearman(one: FloatArray, other: FloatArray) -> float:
     return float(centred[0] @ centred[1]) / size if size > 0 else float("nan")
 
 
+def rank_correlation(one: FloatArray, other: FloatArray) -> float | None:
+    """Spearman's correlation; None where either never varies."""
+    correlation = spearman(one, other)
+    return correlation if np.isfinite(correlation) else None
+
+
 def _pair(one: Explanation, other: Explanation) -> float:
     scores = [explanation.scores[explanation.primary] for explanation in (one, other)]
     if not (score(one.primary).signed and score(other.primary).signed):

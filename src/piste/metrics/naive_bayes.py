@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from piste.arrays import FloatArray
-from piste.metrics.agreement import spearman
+from piste.metrics.agreement import rank_correlation
 from piste.result.explanation import Explanation
 from piste.result.scores import score
 from piste.text.players import Players
@@ -60,5 +60,4 @@ def naive_bayes_correlation(
     scores = explanation.scores[explanation.primary][first]
     signed = score(explanation.primary).signed
     wanted = weights[first] if signed else np.abs(weights[first])
-    correlation = spearman(scores, wanted)
-    return correlation if np.isfinite(correlation) else None
+    return rank_correlation(scores, wanted)

@@ -12,7 +12,6 @@ from matplotlib.text import Text
 from matplotlib.transforms import Affine2D
 
 from piste.compare import Comparison
-from piste.files import write_atomic
 from piste.render import comparison_words as said
 from piste.render import words
 from piste.render.clean import one_line
@@ -20,10 +19,8 @@ from piste.render.figure import (
     FOOTNOTE_LEADING,
     MARGIN,
     WIDTH,
-    check_suffix,
-    house_style,
+    drawn,
     literal,
-    saved,
 )
 from piste.render.paragraph import (
     FAINT,
@@ -80,12 +77,7 @@ class Canvas:
 
 def draw(comparison: Comparison, path: str | os.PathLike[str] | None = None) -> Figure:
     """The figure, also written to `path` (.png, .svg or .pdf) when given."""
-    suffix = None if path is None else check_suffix(path)
-    with house_style():
-        figure = _figure(comparison)
-        if path is not None and suffix is not None:
-            write_atomic(path, saved(figure, suffix))
-    return figure
+    return drawn(lambda: _figure(comparison), path)
 
 
 def _figure(comparison: Comparison) -> Figure:

@@ -15,9 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from piste.errors import few
-from piste.files import write_atomic
 from piste.render.clean import one_line, visible
-from piste.render.figure import check_suffix, house_style, literal, saved
+from piste.render.figure import drawn, literal, saved
 from piste.render.html import assets
 from piste.render.placement import Box
 from piste.render.plain import captured
@@ -164,12 +163,7 @@ def page(summary: Summary) -> str:
 
 def draw(summary: Summary, path: str | os.PathLike[str] | None = None) -> Figure:
     """Value × importance of all words; the strongest have names."""
-    suffix = check_suffix(path) if path is not None else ""
-    with house_style():
-        figure = _figure(summary)
-        if path is not None:
-            write_atomic(path, saved(figure, suffix))
-    return figure
+    return drawn(lambda: _figure(summary), path)
 
 
 def _name(axes: Axes, words: Sequence[Word]) -> None:

@@ -12,9 +12,9 @@ from rich.text import Text
 
 from piste.files import write_atomic
 from piste.metrics import METRICS
-from piste.render.clean import one_line, visible
+from piste.render.clean import one_line
 from piste.render.figure import house_style, literal
-from piste.render.plain import captured
+from piste.render.plain import captured, plain
 from piste.runs.evaluate import Evaluation
 from piste.runs.statistics import (
     FEW,
@@ -47,7 +47,7 @@ def show(evaluation: Evaluation, console: Console | None = None) -> None:
     console.print(_printed(_figures(evaluation)))
     console.print()
     for line in verdicts(evaluation):
-        console.print(_plain(f"· {line}"))
+        console.print(plain(f"· {line}"))
     console.print(Text(_LEGEND, "dim"))
     for metric in evaluation.metrics:
         console.print(Text(f"  {metric}: {METRICS[metric].says}", "dim"))
@@ -95,19 +95,12 @@ def verdicts(evaluation: Evaluation) -> list[str]:
     return [str(pair) for pair in pairs if pair.better is not None] + undecided + unsaid
 
 
-def _plain(text: str) -> Text:
-    """The gate to the console: no markup is read, no control character passes."""
-    return Text(visible(text))
-
-
 def _printed(rows: list[list[str]]) -> Table:
     shown = Table(box=None, pad_edge=False, header_style="bold")
     for index, title in enumerate(rows[0]):
-        shown.add_column(
-            _plain(title), justify="left" if index == 0 else "right", no_wrap=not index
-        )
+        shown.add_column(plain(title), justify="left" if index == 0 else "right", no_wrap=not index)
     for row in rows[1:]:
-        shown.add_row(*map(_plain, row))
+        shown.add_row(*map(plain, row))
     return shown
 
 
@@ -117,7 +110,7 @@ def _show_failures(evaluation: Evaluation, console: Console) -> None:
         return
     console.print(Text(f"\n{len(failed)} failed:", "bold"))
     for text, method, reason in failed[:LISTED]:
-        console.print(_plain(f"  {one_line(text, 30)} ({method}): {one_line(reason, 200)}"))
+        console.print(plain(f"  {one_line(text, 30)} ({method}): {one_line(reason, 200)}"))
     if len(failed) > LISTED:
         console.print(Text(f"  ... and {len(failed) - LISTED} more."))
 

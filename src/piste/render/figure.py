@@ -5,7 +5,7 @@ import io
 import math
 import os
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,10 +56,15 @@ _METADATA: dict[str, dict[str, None]] = {
 
 def draw(explanation: Explanation, path: str | os.PathLike[str] | None = None) -> Figure:
     """The figure, also written to `path` (.png, .svg or .pdf) when given."""
-    suffix = None if path is None else check_suffix(path)
+    return drawn(lambda: _figure(explanation), path)
+
+
+def drawn(make: Callable[[], Figure], path: str | os.PathLike[str] | None) -> Figure:
+    """The figure that `make` draws in the house style, also written to `path` when given."""
+    suffix = "" if path is None else check_suffix(path)
     with house_style():
-        figure = _figure(explanation)
-        if path is not None and suffix is not None:
+        figure = make()
+        if path is not None:
             write_atomic(path, saved(figure, suffix))
     return figure
 
