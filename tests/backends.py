@@ -1,6 +1,7 @@
 """One small classifier of every kind that piste can ask, for contracts that hold for all of them.
 
-Each builder is a context manager: what it starts, it ends.
+Each builder is a context manager: what it starts, it ends. The first line of its docstring is its
+title in the table of docs/reliability.md. Torch loads when a builder is used.
 """
 
 import contextlib
@@ -11,49 +12,66 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import numpy as np
-from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
 
 import piste
-from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier
-from tests.conftest import (
-    CORPUS,
-    byte_level_tokenizer,
-    tiny_bert,
-    tiny_gpt2,
-    wordpiece_tokenizer,
-)
-from tests.endpoint import Server
-from tests.models.test_language_model import LABELS, PROMPT, tiny_causal
-from tests.models.test_onnx import Export, export
+
+Builder = Callable[[], AbstractContextManager[Classifier]]
+BACKENDS: dict[str, Builder] = {}
 
 
-@contextlib.contextmanager
+def backend(builder: Callable[[], Iterator[Classifier]]) -> Builder:
+    """Put the builder into the table."""
+    BACKENDS[builder.__name__] = contextlib.contextmanager(builder)
+    return BACKENDS[builder.__name__]
+
+
+def title(name: str) -> str:
+    """The first line of a builder's docstring."""
+    return (BACKENDS[name].__doc__ or "").strip().split("\n")[0].removesuffix(".")
+
+
+@backend
 def torch_encoder() -> Iterator[Classifier]:
-    """In training mode: dropout would change every answer."""
+    """torch encoder in training mode.
+
+    Dropout would change every answer.
+    """
+    from tests.conftest import tiny_bert, wordpiece_tokenizer
+
     tokenizer = wordpiece_tokenizer()
     yield piste.load(tiny_bert(len(tokenizer)).train(), tokenizer, backend="torch")
 
 
-@contextlib.contextmanager
+@backend
 def torch_decoder() -> Iterator[Classifier]:
-    """With a padding token that occurs in texts."""
+    """torch GPT-2 with a padding token.
+
+    The token occurs in texts.
+    """
+    from tests.conftest import byte_level_tokenizer, tiny_gpt2
+
     tokenizer = byte_level_tokenizer()
     model = tiny_gpt2(len(tokenizer))
     model.config.pad_token_id = int(tokenizer("a")["input_ids"][0])
     yield piste.load(model.train(), tokenizer, backend="torch")
 
 
-@contextlib.contextmanager
+@backend
 def compiled() -> Iterator[Classifier]:
+    """compiled (OpenVINO)"""
+    from tests.conftest import tiny_bert, wordpiece_tokenizer
+
     tokenizer = wordpiece_tokenizer()
     yield piste.load(tiny_bert(len(tokenizer)), tokenizer, backend="openvino")
 
 
-@contextlib.contextmanager
+@backend
 def onnx() -> Iterator[Classifier]:
+    """ONNX"""
+    from tests.conftest import tiny_bert, wordpiece_tokenizer
+    from tests.models.test_onnx import Export, export
+
     tokenizer = wordpiece_tokenizer()
     model = tiny_bert(len(tokenizer))
     with tempfile.TemporaryDirectory() as folder:
@@ -63,9 +81,12 @@ def onnx() -> Iterator[Classifier]:
         yield piste.load(folder)
 
 
-@contextlib.contextmanager
+@backend
 def function() -> Iterator[Classifier]:
-    """One that is not made for threads: it keeps its input where another call would find it."""
+    """function of texts
+
+    One that is not made for threads: it keeps its input where another call would find it.
+    """
     kept: dict[str, list[str]] = {}
 
     def lengths(texts: list[str]) -> list[float]:
@@ -78,23 +99,33 @@ def function() -> Iterator[Classifier]:
     yield piste.from_function(lengths)
 
 
-@contextlib.contextmanager
+@backend
 def ids_function() -> Iterator[Classifier]:
+    """function of token ids"""
+    from tests.conftest import wordpiece_tokenizer
+
     yield piste.from_function(
         lambda ids: np.stack([ids.sum(axis=1), ids.max(axis=1)], axis=1),
         tokenizer=wordpiece_tokenizer(),
     )
 
 
-@contextlib.contextmanager
+@backend
 def language_model() -> Iterator[Classifier]:
+    """language model with a prompt"""
+    from tests.conftest import byte_level_tokenizer
+    from tests.models.test_language_model import LABELS, PROMPT, tiny_causal
+
     tokenizer = byte_level_tokenizer()
     tokenizer.model_max_length = 10**6
     yield piste.from_llm(tiny_causal(len(tokenizer)).train(), LABELS, PROMPT, tokenizer)
 
 
-@contextlib.contextmanager
+@backend
 def endpoint() -> Iterator[Classifier]:
+    """endpoint"""
+    from tests.endpoint import Server
+
     server = Server()
     threading.Thread(target=server.serve_forever, daemon=True).start()
     with tempfile.TemporaryDirectory() as folder:
@@ -111,23 +142,15 @@ def endpoint() -> Iterator[Classifier]:
             server.server_close()
 
 
-@contextlib.contextmanager
+@backend
 def scikit_learn() -> Iterator[Classifier]:
+    """scikit-learn pipeline"""
+    from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    from piste.models.loading import as_classifier
+    from tests.conftest import CORPUS
+
     pipeline = make_pipeline(CountVectorizer(), LogisticRegression())
     yield as_classifier(pipeline.fit(CORPUS, [1, 0, 1, 0] * 5))
-
-
-BACKENDS: dict[str, Callable[[], AbstractContextManager[Classifier]]] = {
-    builder.__name__: builder
-    for builder in (
-        torch_encoder,
-        torch_decoder,
-        compiled,
-        onnx,
-        function,
-        ids_function,
-        language_model,
-        endpoint,
-        scikit_learn,
-    )
-}

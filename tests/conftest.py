@@ -24,6 +24,7 @@ from transformers import (
 import piste
 from tests.browser import ARGUMENTS, browser_path
 
+pytest.register_assert_rewrite("tests.contracts")
 torch.set_num_threads(1)  # the tests run side by side
 
 CORPUS = [

@@ -64,6 +64,7 @@ class Reader:
 
     def read(self, block: pages.Block) -> None:
         if block.title is not None:
+            Path(block.title).parent.mkdir(parents=True, exist_ok=True)
             Path(block.title).write_text(block.body)
         getattr(self, block.kind)(block)
 

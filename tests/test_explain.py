@@ -166,10 +166,20 @@ def test_words_the_model_does_not_know_are_told(demo):
     assert "unknown" not in " ".join(piste.explain(REVIEW, demo).notes)
 
 
-@pytest.mark.parametrize("text", ["not good", "a b c", "w0 w1 w2 w3"])
-def test_even_tiny_texts_are_checked(text):
-    classifier = piste.from_function(lambda texts: np.array([len(t) + t.count("a") for t in texts]))
-    assert piste.explain(text, classifier).fidelity is not None or len(text.split()) < 3
+def letters(texts: list[str]) -> list[float]:
+    return [len(text) + text.count("a") for text in texts]
+
+
+@pytest.mark.parametrize("text", ["a b c", "w0 w1 w2 w3"])
+def test_three_words_are_enough_for_a_check(text):
+    explanation = piste.explain(text, piste.from_function(letters))
+    assert all(check.samples > 0 for check in explanation.fidelity.checks.values())
+
+
+def test_two_words_are_too_few_for_a_check_and_the_explanation_says_so():
+    explanation = piste.explain("not good", piste.from_function(letters))
+    assert explanation.fidelity is None
+    assert "was not measured: the text has too few words" in " ".join(str(explanation).split())
 
 
 def test_only_control_characters(demo):

@@ -96,7 +96,7 @@ class Comparison:
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """The comparison as JSON text, also written to `path` when given."""
-        return also_written(json.dumps(self.to_dict(), indent=1, allow_nan=False), path, end="\n")
+        return also_written(json.dumps(self.to_dict(), indent=1, allow_nan=False), path, "\n")
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row a player: its text and place, and the score that each method ranks by."""
@@ -157,8 +157,8 @@ def compare(
     classifier = as_classifier(classifier)
     if measure and options.long == "windows":
         raise SettingError(
-            "A text in windows cannot be measured: the model never reads it at once.",
-            "Leave long or measure out.",
+            'measure=True needs the model to read the whole text, and long="windows" never does.',
+            'Use long="truncate", or leave measure out.',
         )
     decision = Decision.on(text, classifier, options, pair)
     if not options.means_every_class(classifier.labels):
@@ -175,7 +175,9 @@ def compare(
             failed[name] = str(error)
         meter.next()
     if not explanations:
-        raise SettingError("None of the methods could run.", next(iter(failed.values())))
+        raise SettingError(
+            f"None of the methods could run: {few(list(failed))}.", next(iter(failed.values()))
+        )
     decision.query.progress = meter
     figures = _measured(decision, explanations, options.seed) if measure else {}
     protocol = Protocol(STEPS, DRAWS, MOST, decision.query.forwards) if measure else None

@@ -28,7 +28,7 @@ KINDS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 LONGEST_CELL = 1 << 27
 NO_LABEL = ("", "NaN")  # cells of a CSV file without a label
 PROBLEM = "\0problem"  # a column no file has: what is wrong with the row
-Row = Mapping[str, Any]
+RawRow = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def read_examples(
         yield _example(row, index, columns)
 
 
-def _check_columns(row: Row, source: str | os.PathLike[str], columns: Columns) -> None:
+def _check_columns(row: RawRow, source: str | os.PathLike[str], columns: Columns) -> None:
     if columns.text not in row:
         raise FileError(
             f"{str(source)[:200]} has no column {columns.text!r}.",
@@ -87,7 +87,7 @@ def _check_columns(row: Row, source: str | os.PathLike[str], columns: Columns) -
         )
 
 
-def _example(row: Row, index: int, columns: Columns) -> Example:
+def _example(row: RawRow, index: int, columns: Columns) -> Example:
     if PROBLEM in row:
         return Example(str(index), "", problem=row[PROBLEM])
     name = row.get(columns.id)
@@ -159,7 +159,7 @@ def _listed(given: object) -> object:
     return parsed if isinstance(parsed, list) else None
 
 
-def _rows(source: str | os.PathLike[str], split: str) -> Iterator[Row]:
+def _rows(source: str | os.PathLike[str], split: str) -> Iterator[RawRow]:
     path = Path(source)
     if path.is_dir():
         files = sorted(file for file in path.rglob("*") if file.is_file() and _kind(file))
@@ -177,7 +177,7 @@ def _kind(path: Path) -> str | None:
     return suffix.lower() if suffix.lower() in KINDS else None
 
 
-def _read(path: Path) -> Iterator[Row]:
+def _read(path: Path) -> Iterator[RawRow]:
     kind = _kind(path)
     try:
         if kind is None:
@@ -207,7 +207,7 @@ def _opened(raw: IO[bytes], path: Path) -> io.TextIOWrapper:
     return io.TextIOWrapper(plain, encoding="utf-8-sig", newline="")
 
 
-def _csv(stream: IO[str], path: Path, delimiter: str) -> Iterator[Row]:
+def _csv(stream: IO[str], path: Path, delimiter: str) -> Iterator[RawRow]:
     """Rows keyed by the header; a malformed row becomes a row with a problem."""
     records = _records(stream, path, delimiter)
     _, header = next(records, ("", []))
@@ -297,7 +297,7 @@ def _check_quotes(lines: _Lines, first: int, path: Path, delimiter: str) -> None
     )
 
 
-def _json_lines(stream: IO[str], path: Path) -> Iterator[Row]:
+def _json_lines(stream: IO[str], path: Path) -> Iterator[RawRow]:
     for number, line in enumerate(stream, start=1):
         if not line.strip():
             continue
@@ -311,7 +311,7 @@ def _json_lines(stream: IO[str], path: Path) -> Iterator[Row]:
         yield row if wrong is None else {PROBLEM: f"Line {number} {wrong}."}
 
 
-def _parquet(path: Path) -> Iterator[Row]:
+def _parquet(path: Path) -> Iterator[RawRow]:
     parquet, pyarrow = require("pyarrow.parquet", "Parquet"), require("pyarrow", "Parquet")
     try:
         for batch in parquet.ParquetFile(path).iter_batches():
@@ -320,7 +320,7 @@ def _parquet(path: Path) -> Iterator[Row]:
         raise FileError(f"{path} is not Parquet: {error}.", "Check the file.") from error
 
 
-def _from_hub(name: str, split: str) -> Iterator[Row]:
+def _from_hub(name: str, split: str) -> Iterator[RawRow]:
     """A data set of the hub, `name` or `name:configuration`, streamed."""
     datasets = require("datasets", f"There is no file {name!r}, and a data set of that name")
     path, _, configuration = name.partition(":")

@@ -129,8 +129,8 @@ class Options:
                 object.__setattr__(self, field.name, check(field.name, given))
         if self.refine is not None and self.lexicon is None:
             raise SettingError(
-                f"refine is {self.refine}, and there is no lexicon.",
-                "Give one, or a budget without it.",
+                f"refine is {self.refine}, and there is no lexicon to refine.",
+                "Give a lexicon too, or a budget instead of refine.",
             )
 
     @classmethod

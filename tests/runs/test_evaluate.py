@@ -218,7 +218,7 @@ def test_mistakes_are_said_before_the_work(demo):
         evaluate(EXAMPLES, demo, QUICK, ["delition"])
     with pytest.raises(SettingError, match="given twice"):
         evaluate(EXAMPLES, demo, ["lime", "lime"], ["deletion"])
-    with pytest.raises(SettingError, match="lists"):
+    with pytest.raises(SettingError, match="methods is 'lime', not a list"):
         evaluate(EXAMPLES, demo, "lime", ["deletion"])
     classifier = piste.from_function(additive({}))
     with pytest.raises(SettingError, match="drawn anew"):

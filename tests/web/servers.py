@@ -40,8 +40,8 @@ def client(models: dict[str, Any] | None = None, **settings: Any) -> Iterator[Te
     ) as found:
         found.served = server  # type: ignore[attr-defined]
         yield found
-    server.line.stop()
-    server.line.join()
+    server.queue.stop()
+    server.queue.join()
 
 
 def events(text: str) -> list[tuple[str, str]]:

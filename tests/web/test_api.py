@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import piste
-from piste.web.job_queue import Line
+from piste.web.job_queue import JobQueue
 from tests.web.servers import TEXT, client, events, soon, toy
 
 
@@ -97,13 +97,13 @@ def test_a_method_that_predicts_nothing_says_why(demo_api):
 
 
 def test_removing_words_does_not_explain_again(api):
-    desk = api.served.desk
+    service = api.served.service
     asked = {"text": "a good film with a bad end", "budget": 150}
     api.post("/api/explain", json=asked)
-    made = len(desk.explanations)
+    made = len(service.explanations)
     for index in range(5):
         assert api.post("/api/answer", json={**asked, "removed": [index]}).status_code == 200
-    assert len(desk.explanations) == made
+    assert len(service.explanations) == made
 
 
 def test_a_pair_and_a_unit(api):
@@ -246,11 +246,11 @@ def in_thread(api: Any, text: str, answers: list[int]) -> threading.Thread:
 def test_a_full_line_turns_away_and_recovers():
     slow, answers = Slow(), []
     with client({"slow": piste.from_function(slow)}, queue=1, workers=1) as api:
-        line: Line = api.served.line
+        queue: JobQueue = api.served.queue
         threads = [in_thread(api, "good one", answers)]
         assert soon(lambda: slow.calls == 1)
         threads.append(in_thread(api, "good two", answers))
-        assert soon(lambda: len(line.waiting) == 1)
+        assert soon(lambda: len(queue.waiting) == 1)
         told = api.post("/api/explain", json={"text": "good three"})
         assert told.status_code == 503
         assert "busy" in told.json()["error"]
@@ -271,7 +271,7 @@ def test_a_request_that_takes_too_long_is_ended():
         assert "0.3 seconds" in told.json()["error"]
         slow.gate.set()
         calls = slow.calls
-        assert soon(lambda: not api.served.line.running)
+        assert soon(lambda: not api.served.queue.running)
         time.sleep(0.1)
         assert slow.calls <= calls + 1  # the work itself has stopped, too
 
@@ -280,8 +280,8 @@ def test_stopping_tells_those_who_wait_at_once():
     slow, answers = Slow(), []
     with client({"slow": piste.from_function(slow)}, queue=4, workers=1) as api:
         threads = [in_thread(api, f"good {word}", answers) for word in ("one", "two")]
-        assert soon(lambda: slow.calls == 1 and len(api.served.line.waiting) == 1)
-        api.served.line.stop()
+        assert soon(lambda: slow.calls == 1 and len(api.served.queue.waiting) == 1)
+        api.served.queue.stop()
         for thread in threads:
             thread.join(5)
         assert answers == [503, 503]
@@ -299,7 +299,7 @@ def test_a_word_removed_does_not_wait_behind_explanations():
         threads = [in_thread(api, "good one", answers)]
         assert soon(lambda: slow.calls == 1)
         threads.append(in_thread(api, "good two", answers))
-        assert soon(lambda: len(api.served.line.waiting) == 1)
+        assert soon(lambda: len(api.served.queue.waiting) == 1)
         first = []
 
         def remove() -> None:
@@ -308,7 +308,7 @@ def test_a_word_removed_does_not_wait_behind_explanations():
 
         threads.append(threading.Thread(target=remove))
         threads[-1].start()
-        assert soon(lambda: len(api.served.line.waiting) == 2)
+        assert soon(lambda: len(api.served.queue.waiting) == 2)
         slow.gate.set()
         for thread in threads:
             thread.join()

@@ -33,8 +33,8 @@ def serving(model=None, **settings):
         finally:
             inner.should_exit = True
             thread.join(30)
-            server.line.stop()
-            server.line.join()
+            server.queue.stop()
+            server.queue.join()
 
 
 @contextmanager

@@ -28,12 +28,12 @@ class Result(Protocol):
     def plot(self, path: Path | None = None) -> object: ...
 
 
-def shown(found: object, show: "Callable[[Any], None]") -> None:
+def shown(result: object, show: "Callable[[Any], None]") -> None:
     """On a terminal as wide and as coloured as that is; elsewhere plain, without padding."""
     if sys.stdout.isatty():
-        show(found)
+        show(result)
     else:
-        typer.echo(str(found))
+        typer.echo(str(result))
 
 
 def table_of(columns: "Sequence[str]") -> "Table":
@@ -135,22 +135,22 @@ def check_paths(json: str | None, html: Path | None, figure: Path | None) -> Non
         check_suffix(figure)
 
 
-def write(found: Result, json: str | None, html: Path | None, figure: Path | None) -> None:
+def write(result: Result, json: str | None, html: Path | None, figure: Path | None) -> None:
     """The files, and JSON to standard output where that was asked for.
 
     Files come first: they are what was asked for, even if nobody reads the terminal to its end.
     """
     if json not in (None, "-"):
-        found.to_json(json)
+        result.to_json(json)
         _written(json)
     if html is not None:
-        found.to_html(html)
+        result.to_html(html)
         _written(html)
     if figure is not None:
-        found.plot(figure)
+        result.plot(figure)
         _written(figure)
     if json == "-":
-        typer.echo(found.to_json())
+        typer.echo(result.to_json())
 
 
 def _written(path: object) -> None:

@@ -67,14 +67,14 @@ def libraries() -> list[Finding]:
 
 def extras() -> list[Finding]:
     """For each extra what is missing, and what it would be good for."""
-    found = []
+    findings = []
     for extra, purpose in EXTRAS.items():
         lacking = [finding for need in _needs(extra) if not (finding := _library(need)).good]
         said = "; ".join(f"{one.what} {one.found}" for one in lacking)
         advice = f"pip install 'piste[{extra}]'"
         text = purpose if not lacking else f"{said}. For {purpose}: {advice}"
-        found.append(Finding(extra, text, not lacking))
-    return found
+        findings.append(Finding(extra, text, not lacking))
+    return findings
 
 
 def _needs(extra: str | None) -> Iterator[Requirement]:
@@ -96,11 +96,11 @@ def _holds(need: Requirement, extra: str) -> bool:
 
 def _library(need: Requirement) -> Finding:
     try:
-        found = version(need.name)
+        installed = version(need.name)
     except PackageNotFoundError:
         return Finding(need.name, "is not installed", good=False)
-    fits = need.specifier.contains(found, prereleases=True)
-    return Finding(need.name, found if fits else f"{found} is not {need.specifier}", fits)
+    fits = need.specifier.contains(installed, prereleases=True)
+    return Finding(need.name, installed if fits else f"{installed} is not {need.specifier}", fits)
 
 
 def devices() -> list[Finding]:
@@ -113,10 +113,10 @@ def devices() -> list[Finding]:
 
 def _devices(library: str, module: str) -> Finding:
     try:
-        found: list[str] = import_module(f"piste.models.{module}").devices()
+        devices: list[str] = import_module(f"piste.models.{module}").devices()
     except (ImportError, OSError, RuntimeError) as error:  # as a wheel for another machine raises
         return Finding(library, f"not used: {error}", good=False)
-    return Finding(library, ", ".join(found))
+    return Finding(library, ", ".join(devices))
 
 
 def model() -> list[Finding]:

@@ -65,7 +65,7 @@ def evaluate(
         find_metric(name)
     classifier = loaded(model, device, trust_remote_code)
     with LateBar("Texts") as bar:
-        found = piste.evaluate(
+        evaluation = piste.evaluate(
             data,
             classifier,
             wanted,
@@ -78,9 +78,9 @@ def evaluate(
             watch=bar,
             **settings,
         )
-    paths = write(found, out)
-    shown(found, show)
+    paths = write(evaluation, out)
+    shown(evaluation, show)
     for path in paths:
         typer.echo(f"Wrote {path}", err=True)
-    if found.failures():
+    if evaluation.failures():
         raise typer.Exit(1)

@@ -38,7 +38,7 @@ def build(
     classifier = loaded(model, device, trust_remote_code)
     examples = read_examples(data, Columns(text_column), limit=limit, split=split)
     with LateBar("Asking the model") as bar:
-        found = piste.build_lexicon(
+        lexicon = piste.build_lexicon(
             (example.text for example in examples if example.problem is None),
             classifier,
             out=out,
@@ -48,9 +48,9 @@ def build(
             seed=seed,
             watch=bar,
         )
-    facts = found.facts
+    facts = lexicon.facts
     typer.echo(
-        f"{len(found):,} {unit}s of {facts['texts']:,} texts, from {facts['sequences']:,} sequences"
-        f" ({facts['tokens']:,} tokens)."
+        f"{len(lexicon):,} {unit}s of {facts['texts']:,} texts, from {facts['sequences']:,}"
+        f" sequences ({facts['tokens']:,} tokens)."
     )
     typer.echo(f"Wrote {out}. Use it: piste explain TEXT --lexicon {out}")

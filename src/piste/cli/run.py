@@ -45,7 +45,7 @@ def run(
         raise SettingError("--lexicon and --no-lexicon are both given.", "Give one of them.")
     columns = Columns(text_column, label_column, id_column, pair=pair_column)
     with LateBar("Working") as bar:
-        found = piste.run(
+        report = piste.run(
             data,
             model,
             out,
@@ -62,11 +62,11 @@ def run(
             watch=lambda _, done, total: bar(done, total or done),
             **settings,
         )
-    if not found.made:
+    if not report.made:
         typer.echo("Nothing was left to do: every text is there.")
-    typer.echo(f"{found.texts:,} texts in {found.folder}, {found.failed:,} of them failed.")
-    for reason in found.reasons:
+    typer.echo(f"{report.texts:,} texts in {report.folder}, {report.failed:,} of them failed.")
+    for reason in report.reasons:
         typer.echo(f"  {printable(reason)}")
-    typer.echo(f"See them together: piste summary {found.folder}")
-    if found.failed:
+    typer.echo(f"See them together: piste summary {report.folder}")
+    if report.failed:
         raise typer.Exit(1)

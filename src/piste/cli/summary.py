@@ -20,7 +20,7 @@ def summary(
     from piste.runs.word_summary import summarise
 
     check_paths(json, html, figure)
-    found = summarise(source)
-    write(found, json, html, figure)
+    summary = summarise(source)
+    write(summary, json, html, figure)
     if json != "-":
-        shown(found, show)
+        shown(summary, show)

@@ -47,6 +47,7 @@ class Method:
     name: ClassVar[str] = ""  # in tables and explanations; the class's own where it has none
     needs: ClassVar[tuple[type, ...]] = ()  # abilities of the classifier, such as WithGradients
     parallel: ClassVar[bool] = True  # whether threads may explain several texts at once
+    checked: ClassVar[bool] = True  # whether it tries its scores on answers it has not used
     in_windows: ClassVar[bool] = True  # whether parts of a long text can be explained by themselves
 
     def __init_subclass__(cls) -> None:

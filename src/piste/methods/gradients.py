@@ -31,6 +31,7 @@ class Gradients(Method):
     """
 
     name: ClassVar[str] = "gradients"
+    checked: ClassVar[bool] = False
     needs: ClassVar[tuple[type, ...]] = (WithGradients,)
 
     def explain(self, decision: Decision, rng: np.random.Generator) -> Attribution:

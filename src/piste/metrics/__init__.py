@@ -1,4 +1,4 @@
-"""What an explanation is worth, measured on the model itself. Plain functions, one file each."""
+"""Metrics of faithfulness, measured on the model itself. Plain functions, one file each."""
 
 from __future__ import annotations
 

@@ -16,11 +16,11 @@ def agreement(explanations: Sequence[Explanation]) -> FloatArray:
     Where one of two has no side (attention), sizes are compared: a word that speaks loudly
     against should get as much attention as one that speaks for. NaN where all scores are equal.
     """
-    found = np.ones((len(explanations), len(explanations)))
+    matrix = np.ones((len(explanations), len(explanations)))
     for row, one in enumerate(explanations):
         for column, other in enumerate(explanations[:row]):
-            found[row, column] = found[column, row] = _pair(one, other)
-    return found
+            matrix[row, column] = matrix[column, row] = _pair(one, other)
+    return matrix
 
 
 def spearman(one: FloatArray, other: FloatArray) -> float:
@@ -31,8 +31,14 @@ def spearman(one: FloatArray, other: FloatArray) -> float:
     return float(centred[0] @ centred[1]) / size if size > 0 else float("nan")
 
 
+def rank_correlation(one: FloatArray, other: FloatArray) -> float | None:
+    """Spearman's correlation; None where either never varies."""
+    correlation = spearman(one, other)
+    return correlation if np.isfinite(correlation) else None
+
+
 def _pair(one: Explanation, other: Explanation) -> float:
-    scores = [found.scores[found.primary] for found in (one, other)]
+    scores = [explanation.scores[explanation.primary] for explanation in (one, other)]
     if not (score(one.primary).signed and score(other.primary).signed):
         scores = [np.abs(values) for values in scores]
     return spearman(*scores)

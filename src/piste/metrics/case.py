@@ -1,4 +1,4 @@
-"""What the metrics need to know of a text, whichever explanation they judge."""
+"""What metrics need of a text, whichever explanation they measure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OTHER_SEEDS = 3
 
 @dataclass
 class Case:
-    """One decision, with what some metrics need besides.
+    """One decision, with the extra data that some metrics need.
 
     Its query remembers the answers: ten explanations judged by ten metrics never ask the same
     sequence twice.
@@ -35,5 +35,5 @@ class Case:
 
     @cached_property
     def extremes(self) -> Extremes | None:
-        """The worst and the best that any order of deletion could reach."""
+        """The AOPC of the worst and the best deletion order that a beam search finds."""
         return extremes(self.decision)

@@ -1,4 +1,4 @@
-"""Deletion and insertion: is it the highest-scored words that the decision hangs on?"""
+"""Deletion and insertion: does the decision depend on the highest-scored words?"""
 
 from collections.abc import Iterable
 
@@ -11,7 +11,7 @@ STEPS = 25  # points of a curve at most, evenly spaced
 
 
 def deletion(decision: Decision, scores: FloatArray, steps: int = STEPS) -> float | None:
-    """Take the highest-scored player away, then the next: the mean fall of the probability.
+    """Remove players from the highest-scored down: the mean fall of the probability.
 
     Scores [players] are signed towards the target; those without a side rank as they are. The
     mean is over at most `steps` points, from one player gone to one left (the AOPC). Higher is
@@ -34,7 +34,7 @@ def mean_fall(decision: Decision, kept: Iterable[IntArray]) -> float | None:
 
 
 def points(players: int, steps: int) -> IntArray:
-    """At which numbers of players a curve is read: from one to all but one, evenly spaced."""
+    """The numbers of removed players at which a curve is evaluated, evenly spaced."""
     most = min(steps, players - 1)
     return np.unique(np.linspace(1, max(1, players - 1), max(0, most)).round().astype(np.int64))
 

@@ -20,19 +20,19 @@ def consensus(
     """
     if not words or not maps or any(len(marks) != len(words) for marks in maps):
         return None
-    marked = np.all([np.asarray(marks, dtype=bool) for marks in maps], axis=0)
+    agreed = np.all([np.asarray(marks, dtype=bool) for marks in maps], axis=0)
     spans = _spans(players.text, words)
     if spans is None:
         return None
-    found = np.zeros(len(players), dtype=bool)
+    marked = np.zeros(len(players), dtype=bool)
     for index, player in enumerate(players.items):
         touched = [
             bool(mark)
-            for (start, end), mark in zip(spans, marked, strict=True)
+            for (start, end), mark in zip(spans, agreed, strict=True)
             if start < player.end and player.start < end
         ]
-        found[index] = any(touched)
-    return found
+        marked[index] = any(touched)
+    return marked
 
 
 def _spans(text: str, words: Sequence[str]) -> list[tuple[int, int]] | None:
@@ -41,16 +41,16 @@ def _spans(text: str, words: Sequence[str]) -> list[tuple[int, int]] | None:
     if len(lowered) != len(text):  # a few letters grow when they are lowered
         lowered = text
     for word in words:
-        found = re.compile(_whole(word.lower())).search(lowered, cursor)
-        if found is None:
+        match = re.compile(_whole(word.lower())).search(lowered, cursor)
+        if match is None:
             return None
-        start, cursor = found.span()
+        start, cursor = match.span()
         spans.append((start, cursor))
     return spans
 
 
 def _whole(word: str) -> str:
-    """A pattern for the word that does not stand inside another."""
+    """A pattern that matches the word as a whole only."""
     before = r"(?<!\w)" if word[:1].isalnum() else ""
     after = r"(?!\w)" if word[-1:].isalnum() else ""
     return f"{before}{re.escape(word)}{after}"

@@ -4,7 +4,7 @@ import numpy as np
 
 from piste.arrays import FloatArray
 from piste.decision import Decision
-from piste.metrics.agreement import spearman
+from piste.metrics.agreement import rank_correlation
 from piste.result.explanation import Explanation
 from piste.result.scores import score
 
@@ -26,5 +26,4 @@ def leave_one_out(decision: Decision, explanation: Explanation) -> float | None:
     falls = single_falls(decision)
     if not score(explanation.primary).signed:
         falls = np.abs(falls)
-    found = spearman(explanation.scores[explanation.primary], falls)
-    return found if np.isfinite(found) else None
+    return rank_correlation(explanation.scores[explanation.primary], falls)

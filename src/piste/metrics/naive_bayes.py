@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from piste.arrays import FloatArray
-from piste.metrics.agreement import spearman
+from piste.metrics.agreement import rank_correlation
 from piste.result.explanation import Explanation
 from piste.result.scores import score
 from piste.text.players import Players
@@ -60,5 +60,4 @@ def naive_bayes_correlation(
     scores = explanation.scores[explanation.primary][first]
     signed = score(explanation.primary).signed
     wanted = weights[first] if signed else np.abs(weights[first])
-    found = spearman(scores, wanted)
-    return found if np.isfinite(found) else None
+    return rank_correlation(scores, wanted)

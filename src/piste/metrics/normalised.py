@@ -1,4 +1,4 @@
-"""Normalised AOPC: a deletion figure between the worst and the best that any order could reach.
+"""Normalised AOPC: deletion scaled between the worst (0) and the best order (1).
 
 Raw AOPC is not comparable between models or texts: on some, no order of the words does better than
 a little (ACL 2025, "Normalized AOPC"). The best and worst orders are found by beam search.
@@ -37,23 +37,23 @@ def extremes(
     beam: int = BEAM,
     wide: int = WIDE,
 ) -> Extremes | None:
-    """Search both ways. None for a text of one player."""
+    """Beam search for both ends; None for a text of one player."""
     marks = points(len(decision.players), steps)
     if not len(marks):
         return None
-    search = _Search(decision, marks, beam, wide)
+    search = _BeamSearch(decision, marks, beam, wide)
     return Extremes(worst=search.run(-1.0), best=search.run(1.0))
 
 
 @dataclass(frozen=True)
-class _State:
+class _BeamState:
     gone: tuple[int, ...]
     total: float  # of the falls so far
     ranked: tuple[int, ...]  # who is left, the most promising first
 
 
 @dataclass(frozen=True)
-class _Search:
+class _BeamSearch:
     decision: Decision
     marks: IntArray  # numbers of players removed at which the curve is read
     beam: int
@@ -61,14 +61,14 @@ class _Search:
 
     def run(self, sign: float) -> float:
         """The AOPC of the order that makes sign * AOPC large."""
-        states = [_State((), 0.0, tuple(range(len(self.decision.players))))]
+        states = [_BeamState((), 0.0, tuple(range(len(self.decision.players))))]
         for block in np.diff(self.marks, prepend=0).tolist():
             grown = [new for state in states for new in self._grown(state, block, sign)]
             grown.sort(key=lambda state: -sign * state.total)
             states = _distinct(grown)[: self.beam]
         return states[0].total / len(self.marks)
 
-    def _grown(self, state: _State, block: int, sign: float) -> list[_State]:
+    def _grown(self, state: _BeamState, block: int, sign: float) -> list[_BeamState]:
         """The state with `block` more players removed, in as many ways as the beam is wide."""
         some = state.ranked if not state.gone else state.ranked[: max(self.wide, block)]
         lost = sign * self._falls([(*state.gone, player) for player in some])
@@ -78,7 +78,7 @@ class _Search:
         choices = [ranked[start : start + block] for start in starts]
         after = self._falls([(*state.gone, *chosen) for chosen in choices])
         return [
-            _State(
+            _BeamState(
                 (*state.gone, *chosen),
                 state.total + float(fall),
                 tuple(player for player in ranked if player not in chosen),
@@ -92,6 +92,6 @@ class _Search:
         return self.decision.falls(kept)
 
 
-def _distinct(states: list[_State]) -> list[_State]:
-    found = {frozenset(state.gone): state for state in reversed(states)}
-    return [state for state in states if found.get(frozenset(state.gone)) is state]
+def _distinct(states: list[_BeamState]) -> list[_BeamState]:
+    first = {frozenset(state.gone): state for state in reversed(states)}
+    return [state for state in states if first.get(frozenset(state.gone)) is state]

@@ -1,4 +1,4 @@
-"""Removal fidelity: does the explanation know what happens when words are removed?"""
+"""Removal fidelity: how well an explanation predicts the effect of removing words."""
 
 import numpy as np
 

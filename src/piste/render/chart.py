@@ -91,7 +91,9 @@ def scatter(rows: Sequence[Row], width: float, height: float, labels: int) -> Ch
 
 def _error(row: Row, across: tuple[float, float], up: tuple[float, float], frame: Box) -> Box:
     """A standard error to each side, as far as the frame."""
-    (x, y), (dx, dy) = ((found["value"], found["importance"]) for found in (row.scores, row.errors))
+    (x, y), (dx, dy) = (
+        (numbers["value"], numbers["importance"]) for numbers in (row.scores, row.errors)
+    )
     wide, high = (frame.left, frame.right), (frame.high, frame.low)
     return Box(
         max(_scaled(x - dx, across, wide), frame.left),

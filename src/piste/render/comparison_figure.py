@@ -12,7 +12,6 @@ from matplotlib.text import Text
 from matplotlib.transforms import Affine2D
 
 from piste.compare import Comparison
-from piste.files import write_atomic
 from piste.render import comparison_words as said
 from piste.render import words
 from piste.render.clean import one_line
@@ -20,18 +19,16 @@ from piste.render.figure import (
     FOOTNOTE_LEADING,
     MARGIN,
     WIDTH,
-    check_suffix,
-    house_style,
+    drawn,
     literal,
-    saved,
 )
 from piste.render.paragraph import (
     FAINT,
     LEADING,
     SIZE,
     WHITE,
-    Line,
     Ruler,
+    TextLine,
     paint,
     pieces,
     runs_left,
@@ -80,17 +77,14 @@ class Canvas:
 
 def draw(comparison: Comparison, path: str | os.PathLike[str] | None = None) -> Figure:
     """The figure, also written to `path` (.png, .svg or .pdf) when given."""
-    suffix = None if path is None else check_suffix(path)
-    with house_style():
-        figure = _figure(comparison)
-        if path is not None and suffix is not None:
-            write_atomic(path, saved(figure, suffix))
-    return figure
+    return drawn(lambda: _figure(comparison), path)
 
 
 def _figure(comparison: Comparison) -> Figure:
     parts = said.shared_excerpt(comparison, CHARACTERS)
-    rows = {name: _lines(found, parts) for name, found in comparison.explanations.items()}
+    rows = {
+        name: _lines(explanation, parts) for name, explanation in comparison.explanations.items()
+    }
     tall = {name: max(LEADING * len(lines), 2 * LEADING) + GAP for name, lines in rows.items()}
     answer, details = _footnotes(comparison)
     notes, verdict = [*answer, *details], len(answer)
@@ -116,12 +110,12 @@ def _below(methods: int) -> float:
     return CELL_HEIGHT * (methods + 2) + 22 if methods > 1 else CELL_HEIGHT * 3 + 22
 
 
-def _lines(explanation: Explanation, parts: Sequence[Segment]) -> list[Line]:
+def _lines(explanation: Explanation, parts: Sequence[Segment]) -> list[TextLine]:
     return wrap(pieces(parts, strengths(explanation), Ruler(SIZE)), TEXT_WIDTH)
 
 
 def _row(
-    canvas: Canvas, title: str, explanation: Explanation, lines: Sequence[Line], down: float
+    canvas: Canvas, title: str, explanation: Explanation, lines: Sequence[TextLine], down: float
 ) -> None:
     canvas.box(MARGIN, down - 1, (WIDTH - 2 * MARGIN, 0.6), RULE)
     canvas.write(MARGIN, down + SIZE + 5, one_line(title, 24), size=8.8, weight="bold")
@@ -131,7 +125,9 @@ def _row(
     paint(canvas.figure, plain, TEXT_LEFT, canvas.height - down - 4, TEXT_WIDTH)
 
 
-def _chips(canvas: Canvas, explanation: Explanation, lines: Sequence[Line], down: float) -> None:
+def _chips(
+    canvas: Canvas, explanation: Explanation, lines: Sequence[TextLine], down: float
+) -> None:
     """The colours behind the words, placed as `paint` places the words."""
     backwards = runs_left(piece.text for line in lines for piece in line)
     sided = said.has_side(explanation)
@@ -228,7 +224,7 @@ def _measured(canvas: Canvas, comparison: Comparison, top: float) -> None:
 
 
 def _footnotes(comparison: Comparison) -> tuple[list[str], list[str]]:
-    """The lines of the verdict, and those of how it was found."""
+    """The lines of the verdict, and of how it was measured."""
     failed = [f"Not compared: {name}. {why}" for name, why in comparison.failed.items()]
     arrows = "↑ higher is better, ↓ lower is better, best in bold; removal error 1 is like "
     how = f"{arrows}predicting no change. {said.measured_how(comparison)}"

@@ -40,7 +40,9 @@ def page(comparison: Comparison) -> str:
         css=Markup(css),
         script=Markup(script),
         policy=policy_of(css, script),
-        rows={name: _row(found, parts) for name, found in comparison.explanations.items()},
+        rows={
+            name: _row(explanation, parts) for name, explanation in comparison.explanations.items()
+        },
         matrix=[[_cell(value) for value in row] for row in comparison.agreement.tolist()],
         columns=_columns(comparison),
         weights=not all(map(said.has_side, comparison.explanations.values())),
@@ -60,17 +62,17 @@ def _sources() -> tuple[Environment, str, str]:
 def _row(explanation: Explanation, parts: list[Segment]) -> list[Stretch]:
     shades = strengths(explanation)
     scores = explanation.scores[explanation.primary]
-    found = []
+    stretches = []
     for part in parts:
         player = lead(part, shades)
         if player is None:
-            found.append(Stretch(part.text, None))
+            stretches.append(Stretch(part.text, None))
             continue
         strength = float(shades[player])
         title = f"{one_line(explanation.players[player].text)}: {words.signed(scores[player])}"
         colour = hue(strength, explanation.primary)
-        found.append(Stretch(part.text, player, colour, level(strength), title))
-    return found
+        stretches.append(Stretch(part.text, player, colour, level(strength), title))
+    return stretches
 
 
 def _cell(value: float) -> tuple[str, str, int]:

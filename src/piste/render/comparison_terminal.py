@@ -14,7 +14,7 @@ from piste.compare import Comparison, Figures
 from piste.render import comparison_words as said
 from piste.render import words
 from piste.render.clean import one_line, visible
-from piste.render.plain import captured
+from piste.render.plain import captured, plain
 from piste.render.segments import Segment, shade
 from piste.render.shades import AGAINST, FOR, RGB, strengths
 from piste.result.explanation import Explanation, Row
@@ -30,34 +30,29 @@ def show(comparison: Comparison, console: Console | None = None) -> None:
     """Print the comparison to the terminal, or to the given console."""
     console = console or Console()
     coloured = console.color_system is not None
-    console.print(_plain(words.decision(comparison.first.target), "bold"))
+    console.print(plain(words.decision(comparison.first.target), "bold"))
     console.print(Padding(_rows(comparison, coloured), (1, 0)))
     if coloured:
         console.print(Padding(_colour_key(comparison), (0, 0, 1, 0)))
     if len(comparison.explanations) > 1:
-        console.print(_plain("How far they rank the words alike", "bold"))
+        console.print(plain("How far they rank the words alike", "bold"))
         console.print(Padding(_matrix(comparison), (0, 2)))
-        console.print(Padding(_plain(f"{said.AGREEMENT}.", "dim"), (0, 2, 1, 2)))
+        console.print(Padding(plain(f"{said.AGREEMENT}.", "dim"), (0, 2, 1, 2)))
     if comparison.measured:
-        console.print(_plain("Tried on the model", "bold"))
+        console.print(plain("Tried on the model", "bold"))
         console.print(Padding(_figures(comparison), (0, 2)))
         for meaning in (said.DELETION, said.INSERTION, said.REMOVAL):
-            console.print(Padding(_plain(f"{meaning}.", "dim"), (0, 2)))
+            console.print(Padding(plain(f"{meaning}.", "dim"), (0, 2)))
         how = f"{said.measured_how(comparison)} {said.LITTLE}"
-        console.print(Padding(_plain(how, "dim"), (0, 2, 1, 2)))
-    console.print(_plain(said.verdict(comparison), "bold"))
+        console.print(Padding(plain(how, "dim"), (0, 2, 1, 2)))
+    console.print(plain(said.verdict(comparison), "bold"))
     for name, reason in comparison.failed.items():
-        console.print(_plain(f"Not compared: {name}. {reason}", "dim"))
+        console.print(plain(f"Not compared: {name}. {reason}", "dim"))
 
 
 def as_text(comparison: Comparison) -> str:
     """The same as plain text, without colours or escape codes."""
     return captured(lambda console: show(comparison, console))
-
-
-def _plain(text: str, style: str | Style = "") -> Text:
-    """The one gate to the console: no markup is read, no control character passes."""
-    return Text(visible(text), style=style)
 
 
 def _rows(comparison: Comparison, coloured: bool) -> Table:
@@ -67,12 +62,12 @@ def _rows(comparison: Comparison, coloured: bool) -> Table:
         grid.add_column(no_wrap=True)
     grid.add_column(ratio=1)
     parts = said.shared_excerpt(comparison, CHARACTERS)
-    for number, (name, found) in enumerate(comparison.explanations.items(), start=1):
-        title, cost = _plain(f"{number} {name}", "bold"), _plain(said.spent(found), "dim")
+    for number, (name, explanation) in enumerate(comparison.explanations.items(), start=1):
+        title, cost = plain(f"{number} {name}", "bold"), plain(said.spent(explanation), "dim")
         if coloured:
-            grid.add_row(Text("\n").join([title, cost]), _highlighted(found, parts))
+            grid.add_row(Text("\n").join([title, cost]), _highlighted(explanation, parts))
         else:
-            grid.add_row(title, cost, _strongest(found))
+            grid.add_row(title, cost, _strongest(explanation))
     return grid
 
 
@@ -81,7 +76,7 @@ def _highlighted(explanation: Explanation, parts: Sequence[Segment]) -> Text:
     text = Text()
     for part in parts:
         calm = re.sub(r"\n{3,}", "\n\n", visible(part.text))
-        text.append_text(_plain(calm, _style(shade(part, shades), sided)))
+        text.append_text(plain(calm, _style(shade(part, shades), sided)))
     return text
 
 
@@ -103,7 +98,7 @@ def _style(strength: float, sided: bool = True) -> Style:
 def _strongest(explanation: Explanation) -> Text:
     """Without colours the same text seven times would say nothing: the strongest words instead."""
     rows = explanation.top(WORDS)
-    return _plain("  ".join(_named(row, explanation) for row in rows))
+    return plain("  ".join(_named(row, explanation) for row in rows))
 
 
 def _named(row: Row, explanation: Explanation) -> str:
@@ -114,7 +109,7 @@ def _named(row: Row, explanation: Explanation) -> str:
 
 def _colour_key(comparison: Comparison) -> Text:
     key = Text.assemble((" for ", _style(1.0)), " ", (" against ", _style(-1.0)))
-    key.append_text(_plain(f" {one_line(comparison.first.target.label)}"))
+    key.append_text(plain(f" {one_line(comparison.first.target.label)}"))
     if all(map(said.has_side, comparison.explanations.values())):
         return key
     return key.append("   ").append(" weighs ", _style(1.0, sided=False)).append(" without a side")
@@ -124,7 +119,7 @@ def _table(titles: Sequence[str]) -> Table:
     table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0), pad_edge=False)
     table.add_column("", no_wrap=True)
     for title in titles:
-        table.add_column(_plain(title), justify="right", no_wrap=True)
+        table.add_column(plain(title), justify="right", no_wrap=True)
     return table
 
 
@@ -133,12 +128,12 @@ def _matrix(comparison: Comparison) -> Table:
     table = _table([str(number + 1) for number in range(len(names))])
     for number, name in enumerate(names):
         cells = (_agreement(value) for value in comparison.agreement[number].tolist())
-        table.add_row(_plain(f"{number + 1} {name}"), *cells)
+        table.add_row(plain(f"{number + 1} {name}"), *cells)
     return table
 
 
 def _agreement(value: float) -> Text:
-    return _plain(said.share(value), _style(value if value == value else 0.0))
+    return plain(said.share(value), _style(value if value == value else 0.0))
 
 
 def _figures(comparison: Comparison) -> Table:
@@ -150,7 +145,7 @@ def _figures(comparison: Comparison) -> Table:
             _marked(value, name in won)
             for value, won in zip(_values(figures), winners, strict=True)
         ]
-        table.add_row(_plain(f"{number} {name}"), *cells)
+        table.add_row(plain(f"{number} {name}"), *cells)
     return table
 
 
@@ -160,4 +155,4 @@ def _values(figures: Figures) -> tuple[float | None, ...]:
 
 def _marked(value: float | None, won: bool) -> Text:
     """The best are marked by a star too: not every terminal shows bold."""
-    return _plain(f"{said.figure(value)}{'*' if won else ' '}", "bold" if won else "")
+    return plain(f"{said.figure(value)}{'*' if won else ' '}", "bold" if won else "")

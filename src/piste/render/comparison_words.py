@@ -49,8 +49,8 @@ def has_side(explanation: Explanation) -> bool:
 
 def shared_excerpt(comparison: Comparison, limit: int) -> list[Segment]:
     """The same part of the text for every method: around what they find strong on the whole."""
-    found = comparison.explanations.values()
-    mean: FloatArray = np.mean([np.abs(strengths(one)) for one in found], axis=0)
+    explanations = comparison.explanations.values()
+    mean: FloatArray = np.mean([np.abs(strengths(one)) for one in explanations], axis=0)
     return excerpt(segments(comparison.first), mean, limit)
 
 

@@ -1,4 +1,4 @@
-"""A corpus' words for people: tables in a terminal, a page, and the plane of a whole vocabulary."""
+"""A summary by words: tables in a terminal, an HTML page, and a scatter plot."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from piste.errors import few
-from piste.files import write_atomic
 from piste.render.clean import one_line, visible
-from piste.render.figure import check_suffix, house_style, literal, saved
+from piste.render.figure import drawn, literal, saved
 from piste.render.html import assets
 from piste.render.placement import Box
 from piste.render.plain import captured
@@ -53,19 +52,19 @@ def headline(summary: Summary) -> str:
 
 
 def notes(summary: Summary) -> list[str]:
-    """What the reader must know before the tables."""
-    found = []
+    """Caveats to read before the tables."""
+    tables = []
     if not summary.ended:
-        found.append(
+        tables.append(
             "The run has not ended: these are the texts so far. The same `piste run` goes on."
         )
     if summary.strange:
         names = few([one_line(name, 30) for name in summary.strange], 5)
-        found.append(
+        tables.append(
             f"The model does not know these labels of the data: {names}. Its own are"
             f" {few([one_line(name, 30) for name in summary.labels], 5)}."
         )
-    return found
+    return tables
 
 
 def legend(header: Sequence[str]) -> list[str]:
@@ -97,10 +96,10 @@ def show(summary: Summary, console: Console | None = None) -> None:
     for note in notes(summary):
         console.print(Text(visible(f"! {note}"), "yellow"))
     explained: dict[str, None] = {}
-    for title, why, found in sections(summary):
+    for title, why, words in sections(summary):
         console.print()
         console.print(Text(f"{title}: {why}"))
-        table = rows(found[:SHOWN], one_side=_one_side(summary))
+        table = rows(words[:SHOWN], one_side=_one_side(summary))
         console.print(_table(table))
         explained |= dict.fromkeys(legend(table[0]))
     console.print()
@@ -113,19 +112,19 @@ def as_text(summary: Summary) -> str:
     return captured(lambda console: show(summary, console))
 
 
-def _table(found: Sequence[Sequence[str]]) -> Table:
+def _table(lines: Sequence[Sequence[str]]) -> Table:
     table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0), pad_edge=False)
-    for name in found[0]:
+    for name in lines[0]:
         side = name in ("word", "towards")
         table.add_column(name, justify="left" if side else "right", no_wrap=True)
-    for row in found[1:]:
+    for row in lines[1:]:
         table.add_row(*(Text(visible(cell)) for cell in row))
     return table
 
 
-def rows(found: Sequence[Word], *, one_side: bool) -> list[list[str]]:
+def rows(words: Sequence[Word], *, one_side: bool) -> list[list[str]]:
     """A header and a row for each word, without columns that say nothing."""
-    listed = [cells(word) for word in found]
+    listed = [cells(word) for word in words]
     told = {name for row in listed for name, cell in row.items() if cell}
     names = [name for name in listed[0] if name in told and not (one_side and name == "towards")]
     return [names, *([row[name] for name in names] for row in listed)]
@@ -156,26 +155,21 @@ def page(summary: Summary) -> str:
         meanings=MEANINGS,
         picture=Markup(base64.b64encode(saved(draw(summary), ".png")).decode()),
         sections=[
-            (title, why, rows(found[:ON_PAGE], one_side=_one_side(summary)), len(found))
-            for title, why, found in sections(summary)
+            (title, why, rows(words[:ON_PAGE], one_side=_one_side(summary)), len(words))
+            for title, why, words in sections(summary)
         ],
     )
 
 
 def draw(summary: Summary, path: str | os.PathLike[str] | None = None) -> Figure:
     """Value × importance of all words; the strongest have names."""
-    suffix = check_suffix(path) if path is not None else ""
-    with house_style():
-        figure = _figure(summary)
-        if path is not None:
-            write_atomic(path, saved(figure, suffix))
-    return figure
+    return drawn(lambda: _figure(summary), path)
 
 
-def _name(axes: Axes, found: Sequence[Word]) -> None:
-    """Names of the strongest words, none over another; what has no room stays without."""
+def _name(axes: Axes, words: Sequence[Word]) -> None:
+    """Label the strongest words without overlaps; those without room stay unlabelled."""
     taken: list[Box] = []
-    for word in found[:TRIED]:
+    for word in words[:TRIED]:
         name = one_line(word.word, 20)
         x, y = axes.transData.transform((word.value, word.importance)) * 72 / axes.figure.dpi
         box = Box(x + 3, y + 2, x + 3 + 4.2 * len(name), y + 10)
@@ -186,18 +180,18 @@ def _name(axes: Axes, found: Sequence[Word]) -> None:
 
 
 def _figure(summary: Summary) -> Figure:
-    found = summary.strongest()[:POINTS]
+    words = summary.strongest()[:POINTS]
     values, weights = (
-        np.array([getattr(word, name) for word in found]) for name in ("value", "importance")
+        np.array([getattr(word, name) for word in words]) for name in ("value", "importance")
     )
-    sizes = 4 + 3 * np.log1p(np.array([word.texts for word in found]))
+    sizes = 4 + 3 * np.log1p(np.array([word.texts for word in words]))
     figure = Figure(figsize=(8, 6), layout="constrained")
     axes = figure.subplots()
     colours = np.where(values > 0, FOR, AGAINST)
     axes.scatter(values, weights, s=sizes, c=colours, alpha=0.45, linewidths=0)
     axes.axvline(0, color="0.5", linewidth=0.8)
     axes.axhline(0, color="0.5", linewidth=0.8)
-    _name(axes, found)
+    _name(axes, words)
     label = summary.labels[-1] if len(summary.labels) == 2 else "the label"
     axes.set_xlabel(literal(f"value: for {one_line(label)} →"))
     axes.set_ylabel("importance: weighs more →")

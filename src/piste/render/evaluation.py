@@ -1,4 +1,4 @@
-"""An evaluation for people: tables in a terminal, files in a folder, the curves as a figure."""
+"""An evaluation as tables in a terminal, files in a folder, and a figure of the curves."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from rich.text import Text
 
 from piste.files import write_atomic
 from piste.metrics import METRICS
-from piste.render.clean import one_line, visible
+from piste.render.clean import one_line
 from piste.render.figure import house_style, literal
-from piste.render.plain import captured
+from piste.render.plain import captured, plain
 from piste.runs.evaluate import Evaluation
 from piste.runs.statistics import (
     FEW,
@@ -42,12 +42,12 @@ LISTED = 5  # failures named in a terminal
 
 
 def show(evaluation: Evaluation, console: Console | None = None) -> None:
-    """The means, what they cost, and who is better than the first method where that is known."""
+    """Means, costs, and the methods that differ significantly from the first."""
     console = console or Console()
     console.print(_printed(_figures(evaluation)))
     console.print()
     for line in verdicts(evaluation):
-        console.print(_plain(f"· {line}"))
+        console.print(plain(f"· {line}"))
     console.print(Text(_LEGEND, "dim"))
     for metric in evaluation.metrics:
         console.print(Text(f"  {metric}: {METRICS[metric].says}", "dim"))
@@ -61,10 +61,10 @@ def as_text(evaluation: Evaluation) -> str:
 
 def _figures(evaluation: Evaluation) -> list[list[str]]:
     """A row for each metric, a column for each method: there are more metrics than methods."""
-    found, spent = means(evaluation), costs(evaluation)
+    intervals, spent = means(evaluation), costs(evaluation)
     rows = [["", *evaluation.views]]
     for metric in evaluation.metrics:
-        cells = [found[view][metric] for view in evaluation.views]
+        cells = [intervals[view][metric] for view in evaluation.views]
         rows.append([headed(metric), *(_short(cell) for cell in cells)])
     taken = [f"{spent[view].readings:.1f}" if view in spent else "-" for view in evaluation.views]
     return [*rows, ["readings", *taken]]
@@ -77,37 +77,30 @@ def _short(cell: Interval) -> str:
 
 
 def verdicts(evaluation: Evaluation) -> list[str]:
-    """Where the first method and another differ beyond chance; then whom it cannot be told from."""
+    """Significant differences from the first method, then those that are undecided."""
     first = evaluation.views[0]
     if len(evaluation.rows) < FEW:
         return [f"Fewer than {FEW} texts: no method is called better than another."]
-    pairs = [found for found in differences(evaluation) if first in (found.one, found.other)]
+    pairs = [pair for pair in differences(evaluation) if first in (pair.one, pair.other)]
     open_pairs: dict[str, list[str]] = {}
-    few = {found.metric: found.interval.texts for found in pairs if found.interval.texts < FEW}
-    for found in pairs:
-        if found.better is None and found.metric not in few:
-            open_pairs.setdefault(found.metric, []).append(found.other)
+    few = {pair.metric: pair.interval.texts for pair in pairs if pair.interval.texts < FEW}
+    for pair in pairs:
+        if pair.better is None and pair.metric not in few:
+            open_pairs.setdefault(pair.metric, []).append(pair.other)
     undecided = [
         f"{metric}: {first} cannot be told from {', '.join(others)}"
         for metric, others in open_pairs.items()
     ]
     unsaid = [f"{metric}: {n} texts, too few to say ({FEW} at least)" for metric, n in few.items()]
-    return [str(found) for found in pairs if found.better is not None] + undecided + unsaid
-
-
-def _plain(text: str) -> Text:
-    """The gate to the console: no markup is read, no control character passes."""
-    return Text(visible(text))
+    return [str(pair) for pair in pairs if pair.better is not None] + undecided + unsaid
 
 
 def _printed(rows: list[list[str]]) -> Table:
     shown = Table(box=None, pad_edge=False, header_style="bold")
     for index, title in enumerate(rows[0]):
-        shown.add_column(
-            _plain(title), justify="left" if index == 0 else "right", no_wrap=not index
-        )
+        shown.add_column(plain(title), justify="left" if index == 0 else "right", no_wrap=not index)
     for row in rows[1:]:
-        shown.add_row(*map(_plain, row))
+        shown.add_row(*map(plain, row))
     return shown
 
 
@@ -117,7 +110,7 @@ def _show_failures(evaluation: Evaluation, console: Console) -> None:
         return
     console.print(Text(f"\n{len(failed)} failed:", "bold"))
     for text, method, reason in failed[:LISTED]:
-        console.print(_plain(f"  {one_line(text, 30)} ({method}): {one_line(reason, 200)}"))
+        console.print(plain(f"  {one_line(text, 30)} ({method}): {one_line(reason, 200)}"))
     if len(failed) > LISTED:
         console.print(Text(f"  ... and {len(failed) - LISTED} more."))
 
@@ -151,10 +144,10 @@ def _pairs(evaluation: Evaluation) -> list[list[object]]:
     rows: list[list[object]] = [
         ["metric", "method", "other", "difference", "low", "high", "texts", "better"]
     ]
-    for found in differences(evaluation):
-        gap = found.interval
+    for pair in differences(evaluation):
+        gap = pair.interval
         numbers_of = [gap.mean, gap.low, gap.high, gap.texts]
-        rows.append([found.metric, found.one, found.other, *numbers_of, found.better or ""])
+        rows.append([pair.metric, pair.one, pair.other, *numbers_of, pair.better or ""])
     return rows
 
 

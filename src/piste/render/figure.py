@@ -5,7 +5,7 @@ import io
 import math
 import os
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from piste.render import words
 from piste.render.chart import BARS, is_scatter, spread
 from piste.render.clean import one_line, visible
 from piste.render.fonts import drawable, families
-from piste.render.paragraph import LEADING, SIZE, Line, Ruler, colour, paint, pieces, wrap
+from piste.render.paragraph import LEADING, SIZE, Ruler, TextLine, colour, paint, pieces, wrap
 from piste.render.placement import Box, Point, place
 from piste.render.segments import excerpt, segments
 from piste.render.shades import sided, strengths
@@ -56,10 +56,15 @@ _METADATA: dict[str, dict[str, None]] = {
 
 def draw(explanation: Explanation, path: str | os.PathLike[str] | None = None) -> Figure:
     """The figure, also written to `path` (.png, .svg or .pdf) when given."""
-    suffix = None if path is None else check_suffix(path)
+    return drawn(lambda: _figure(explanation), path)
+
+
+def drawn(make: Callable[[], Figure], path: str | os.PathLike[str] | None) -> Figure:
+    """The figure that `make` draws in the house style, also written to `path` when given."""
+    suffix = "" if path is None else check_suffix(path)
     with house_style():
-        figure = _figure(explanation)
-        if path is not None and suffix is not None:
+        figure = make()
+        if path is not None:
             write_atomic(path, saved(figure, suffix))
     return figure
 
@@ -134,7 +139,7 @@ def _bars_note(explanation: Explanation) -> str:
     return f"Bars: standard errors{f' of the {ERRORS} strongest' if many else ''}."
 
 
-def _lines(explanation: Explanation) -> list[Line]:
+def _lines(explanation: Explanation) -> list[TextLine]:
     shades = strengths(explanation)
     parts = excerpt(segments(explanation), shades, CHARACTERS)
     return wrap(pieces(parts, shades, Ruler(SIZE)), WIDTH - 2 * MARGIN)

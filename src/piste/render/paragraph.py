@@ -27,7 +27,7 @@ FAINT = 0.03  # weaker scores are not coloured
 
 
 @dataclass(frozen=True)
-class Piece:
+class TextPiece:
     """A run of letters, a run of spaces, or a newline, with the strength of its segment."""
 
     text: str
@@ -39,7 +39,7 @@ class Piece:
         return self.text.isspace()
 
 
-Line = list[Piece]
+TextLine = list[TextPiece]
 
 
 class Ruler:
@@ -52,20 +52,20 @@ class Ruler:
         return text_to_path.get_text_width_height_descent(text, self.font, ismath=False)[0]
 
 
-def pieces(parts: Iterable[Segment], shades: FloatArray, ruler: Ruler) -> Iterator[Piece]:
+def pieces(parts: Iterable[Segment], shades: FloatArray, ruler: Ruler) -> Iterator[TextPiece]:
     """The parts cut where a line may end or a colour changes."""
     for part in parts:
         strength = shade(part, shades)
         calm = re.sub(r"\n{3,}", "\n\n", visible(part.text)).replace("\t", "    ")
         for text in _PIECES.findall(calm):
             shown = text if text.isspace() else drawable(text)
-            yield Piece(shown, 0.0 if text == "\n" else ruler.width(shown), strength)
+            yield TextPiece(shown, 0.0 if text == "\n" else ruler.width(shown), strength)
 
 
-def wrap(found: Iterable[Piece], width: float) -> list[Line]:
+def wrap(pieces: Iterable[TextPiece], width: float) -> list[TextLine]:
     """Lines no wider than `width`; what has no space in it stays together if it can."""
-    lines: list[Line] = [[]]
-    for cluster in _clusters(found):
+    lines: list[TextLine] = [[]]
+    for cluster in _clusters(pieces):
         if cluster[0].text == "\n":
             lines.append([])
             continue
@@ -79,9 +79,9 @@ def wrap(found: Iterable[Piece], width: float) -> list[Line]:
     return [_trimmed(line) for line in lines]
 
 
-def _clusters(found: Iterable[Piece]) -> Iterator[list[Piece]]:
-    cluster: list[Piece] = []
-    for piece in found:
+def _clusters(pieces: Iterable[TextPiece]) -> Iterator[list[TextPiece]]:
+    cluster: list[TextPiece] = []
+    for piece in pieces:
         if cluster and (piece.is_space or cluster[-1].is_space):
             yield cluster
             cluster = []
@@ -90,18 +90,18 @@ def _clusters(found: Iterable[Piece]) -> Iterator[list[Piece]]:
         yield cluster
 
 
-def _width(line: Sequence[Piece]) -> float:
+def _width(line: Sequence[TextPiece]) -> float:
     return sum(piece.width for piece in line)
 
 
-def _trimmed(line: Line) -> Line:
+def _trimmed(line: TextLine) -> TextLine:
     end = len(line)
     while end and line[end - 1].is_space:
         end -= 1
     return line[:end]
 
 
-def paint(figure: Figure, lines: Sequence[Line], left: float, top: float, width: float) -> None:
+def paint(figure: Figure, lines: Sequence[TextLine], left: float, top: float, width: float) -> None:
     """Draw the lines downwards from `top`; text that runs right to left starts at the right."""
     backwards = runs_left(piece.text for line in lines for piece in line)
     for row, line in enumerate(lines):
@@ -118,7 +118,7 @@ def runs_left(texts: Iterable[str]) -> bool:
     return next((kind in ("R", "AL") for kind in kinds if kind in ("L", "R", "AL")), False)
 
 
-def _paint_piece(figure: Figure, piece: Piece, x: float, base: float) -> None:
+def _paint_piece(figure: Figure, piece: TextPiece, x: float, base: float) -> None:
     points = Affine2D().scale(1 / 72) + figure.dpi_scale_trans
     if abs(piece.strength) > FAINT:
         chip = Rectangle((x, base - 3), piece.width, SIZE + 4, transform=points, linewidth=0)

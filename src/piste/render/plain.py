@@ -4,8 +4,17 @@ import io
 from collections.abc import Callable
 
 from rich.console import Console
+from rich.style import Style
+from rich.text import Text
+
+from piste.render.clean import visible
 
 WIDTH = 100
+
+
+def plain(text: str, style: str | Style = "") -> Text:
+    """Text for the console: no markup is read, no control character passes."""
+    return Text(visible(text), style=style)
 
 
 def captured(show: Callable[[Console], None]) -> str:

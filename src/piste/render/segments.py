@@ -29,12 +29,12 @@ def segments(explanation: Explanation) -> list[Segment]:
     starts, ends = _edges(explanation)
     cuts = sorted({0, len(text), *starts, *ends})
     active: set[int] = set()
-    found = []
+    segments = []
     for start, end in itertools.pairwise(cuts):
         active.difference_update(ends.get(start, ()))
         active.update(starts.get(start, ()))
-        found.append(Segment(text[start:end], tuple(sorted(active))))
-    return found
+        segments.append(Segment(text[start:end], tuple(sorted(active))))
+    return segments
 
 
 def _edges(explanation: Explanation) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
@@ -83,10 +83,10 @@ def _around_strongest(parts: Sequence[Segment], shades: FloatArray, limit: int) 
 
 
 def _with_elisions(parts: Sequence[Segment], kept: set[int]) -> list[Segment]:
-    found: list[Segment] = []
+    shown: list[Segment] = []
     for index, part in enumerate(parts):
         if index in kept:
-            found.append(part)
-        elif not found or found[-1] is not ELISION:
-            found.append(ELISION)
-    return found
+            shown.append(part)
+        elif not shown or shown[-1] is not ELISION:
+            shown.append(ELISION)
+    return shown

@@ -1,4 +1,4 @@
-"""How strong a score is, and which colour says so. Blue and orange hold for the colour-blind."""
+"""Strength and colour of a score; blue and orange are distinct to the colour-blind."""
 
 import numpy as np
 

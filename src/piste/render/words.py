@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from piste.decision import RAW
+from piste.methods import METHODS
 from piste.render.clean import one_line
 from piste.result.explanation import FEW_CHECKS, Agreement, Explanation, Stopped, Target
 from piste.result.scores import CLASS, score
@@ -13,7 +14,6 @@ from piste.result.scores import CLASS, score
 TEN = 10  # the strongest, of which `Stopped` speaks
 HARDLY = 0.5  # an error of half the score and more
 LOW = 0.5  # an R² below it earns a warning
-UNCHECKED = frozenset({"gradients", "attention", "rollout", "anchors"})  # they predict no answers
 _RATINGS = ((0.9, "very good"), (0.75, "good"), (LOW, "fair"), (-math.inf, "poor"))
 _KINDS = {
     "short": ("new short sequence", "new short sequences"),
@@ -131,20 +131,20 @@ def by_class(explanation: Explanation) -> dict[str, str]:
 
 def statements(explanation: Explanation) -> list[Statement]:
     """How far to trust the explanation, and what it has to say besides."""
-    found = _fidelity(explanation)
+    statements = _fidelity(explanation)
     if explanation.surrogate_score is not None:
-        found.append(_whole_text(explanation.surrogate_score, explanation.target))
+        statements.append(_whole_text(explanation.surrogate_score, explanation.target))
     if explanation.frame_share is not None:
         share = percent(explanation.frame_share)
         text = f"In the explanation, {share} of the weight lies on the model's special tokens."
-        found.append(Statement(text))
+        statements.append(Statement(text))
     if explanation.stopped is not None:
-        found.append(Statement(_stopped(explanation.stopped, explanation)))
+        statements.append(Statement(_stopped(explanation.stopped, explanation)))
     if explanation.fit is not None and not explanation.fit.converged:
         steps = explanation.fit.iterations
         text = f"The fit had not settled after {steps:,} steps; the scores may be off."
-        found.append(Statement(text, warning=True))
-    return [*found, *(Statement(note) for note in explanation.notes)]
+        statements.append(Statement(text, warning=True))
+    return [*statements, *(Statement(note) for note in explanation.notes)]
 
 
 def _stopped(stopped: Stopped, explanation: Explanation) -> str:
@@ -196,18 +196,19 @@ def headline(explanation: Explanation) -> str:
 def _fidelity(explanation: Explanation) -> list[Statement]:
     if explanation.fidelity is None:
         return [_not_measured(explanation)]
-    found, scale = [], explanation.target.scale
+    statements, scale = [], explanation.target.scale
     for kind, check in explanation.fidelity.checks.items():
         sentence = _agreement(kind, check, scale)
         rated = "" if kind == "convergence" else f"Agreement with the model: {rating(check.r2)}. "
-        found.append(Statement(f"{rated}{sentence}"))
+        statements.append(Statement(f"{rated}{sentence}"))
         if check.r2 is not None and check.r2 < LOW:
-            found.append(Statement(_WARNINGS.get(kind, _WARNING), warning=True))
-    return found
+            statements.append(Statement(_WARNINGS.get(kind, _WARNING), warning=True))
+    return statements
 
 
 def _not_measured(explanation: Explanation) -> Statement:
-    if explanation.method in UNCHECKED or not score(explanation.primary).predicts:
+    method = METHODS.get(explanation.method)
+    if (method and not method.checked) or not score(explanation.primary).predicts:
         text = f"The scores of {explanation.method} predict no answers that could be checked"
         return Statement(f"{text}; `piste compare --measure` tries them on the model.")
     text = "How well the explanation agrees with the model was not measured"
@@ -272,11 +273,11 @@ def meanings(explanation: Explanation) -> dict[str, str]:
     }
     # A number goes up and down, and is not decided for.
     words["sides"] = _UP if explanation.target.scale == RAW else _SIDES.format(**words)
-    found = {name: _meaning(name, words) for name in explanation.scores}
-    if explanation.second is not None and "value" in found:
-        found["value"] = found["value"].replace(" alone ", ", with hardly a word beside it, ")
-    found[explanation.primary] += "; it ranks and colours"
-    return found
+    meanings = {name: _meaning(name, words) for name in explanation.scores}
+    if explanation.second is not None and "value" in meanings:
+        meanings["value"] = meanings["value"].replace(" alone ", ", with hardly a word beside it, ")
+    meanings[explanation.primary] += "; it ranks and colours"
+    return meanings
 
 
 def _meaning(name: str, words: Mapping[str, str]) -> str:

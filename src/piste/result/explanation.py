@@ -246,7 +246,7 @@ class Explanation:
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """The explanation as JSON text, also written to `path` when given."""
-        return also_written(json.dumps(self.to_dict(), indent=1), path, end="\n")
+        return also_written(json.dumps(self.to_dict(), indent=1), path, "\n")
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Explanation:

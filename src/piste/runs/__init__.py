@@ -1,4 +1,4 @@
-"""Whole data sets: their texts explained or judged. Public: how to read an evaluation."""
+"""Explaining and evaluating whole data sets. Public: how to read an evaluation."""
 
 from typing import TYPE_CHECKING
 

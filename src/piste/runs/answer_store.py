@@ -1,4 +1,4 @@
-"""A model's answers on disk, chunk by chunk: what was asked before a crash is not asked again."""
+"""A model's outputs on disk, chunk by chunk, so that a crash costs no forward pass twice."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ SETTINGS = "settings.json"
 
 
 @dataclass(frozen=True)
-class Answers:
+class AnswerStore:
     """A folder of chunks, made with one set of settings and one model; None keeps nothing."""
 
     folder: Path | None
 
     @classmethod
-    def open(cls, folder: Path | None, settings: Mapping[str, Any]) -> Answers:
-        """Go on in the folder where its settings are the same; else begin anew."""
+    def open(cls, folder: Path | None, settings: Mapping[str, Any]) -> AnswerStore:
+        """Resume in the folder if it was made with the same settings, else start over."""
         if folder is None:
             return cls(None)
         plain, path = json.loads(json.dumps(settings)), folder / SETTINGS
@@ -53,7 +53,7 @@ class Answers:
         return answers
 
     def remove(self) -> None:
-        """All was used: the answers are no longer needed."""
+        """Delete the folder once all outputs were used."""
         if self.folder is not None:
             shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -66,7 +66,7 @@ def _remove(folder: Path) -> None:
 
 
 def _chunk(path: Path, rows: int) -> FloatArray | None:
-    """The answers in a file; None where it is gone, damaged or of another size."""
+    """The outputs in a file; None if it is missing, damaged or of another size."""
     try:
         answers = np.asarray(np.load(path, allow_pickle=False), dtype=np.float64)
     except (OSError, ValueError, EOFError):

@@ -1,4 +1,4 @@
-"""Several explanations of many texts, measured: which one is faithful on this data?"""
+"""Measure several methods on many texts: which one is faithful on this data?"""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier
 from piste.options import Options, whole_number
 from piste.runs.evaluate_text import Plan, View, judged, samples
-from piste.runs.store import FINGERPRINT, Row, Store, stamp
+from piste.runs.store import FINGERPRINT, Store, StoredRow, stamp
 from piste.text.encoding import texts, truncated
 from piste.text.players import Players
 from piste.text.players import split as split_text
 
 FIVE = ("slalom", "lime", "kernel-shap", "occlusion", "gradients")
 HEAD = 64  # rows among which texts are sought that the model is known again by
-Source = str | os.PathLike[str] | Sequence[Example]
-Watch = Callable[[int, int | None], None]  # texts done, texts in all where that is known
+DataSource = str | os.PathLike[str] | Sequence[Example]
+TextsDone = Callable[[int, int | None], None]  # texts done, texts in all where that is known
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The rows of all texts; `runs.summary` makes tables of them."""
+    """One row per text; `runs.statistics` turns them into tables."""
 
     views: tuple[str, ...]
     metrics: tuple[str, ...]
-    rows: list[Row] = field(repr=False)
+    rows: list[StoredRow] = field(repr=False)
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def values(self, view: str, metric: str) -> FloatArray:
         """One figure of each text, in order; NaN where there is none [texts]."""
-        found = [row.get("values", {}).get(view, {}).get(metric) for row in self.rows]
-        return np.array([np.nan if value is None else value for value in found], dtype=np.float64)
+        figures = [row.get("values", {}).get(view, {}).get(metric) for row in self.rows]
+        return np.array([np.nan if value is None else value for value in figures], dtype=np.float64)
 
     def failures(self) -> list[tuple[str, str, str]]:
-        """Text, method and reason of everything that went wrong."""
+        """Text, method and reason of every failure."""
         whole = [(row["id"], "all", row["error"]) for row in self.rows if "error" in row]
         parts = [
             (row["id"], view, reason)
@@ -64,7 +64,7 @@ class Evaluation:
 
 
 def evaluate(
-    data: Source,
+    data: DataSource,
     classifier: Classifier | str | None = None,
     methods: Sequence[str | Method | View] = FIVE,
     metrics: Sequence[str] = USUAL,
@@ -72,7 +72,7 @@ def evaluate(
     out: str | os.PathLike[str] | None = None,
     limit: int | None = None,
     train: str | os.PathLike[str] | None = None,
-    watch: Watch | None = None,
+    watch: TextsDone | None = None,
     **more: Any,
 ) -> Evaluation:
     """Explain every text by every method, and measure what each explanation is worth.
@@ -89,7 +89,10 @@ def evaluate(
     plan = _planned(classifier, methods, metrics, Options.of(**more))
     limit = None if limit is None else whole_number("limit", limit, 1)
     if train is None and any(find_metric(name).needs == "reference" for name in metrics):
-        raise SettingError("naive-bayes needs labelled texts.", "Give train (--train FILE).")
+        raise SettingError(
+            "The metric naive-bayes needs labelled texts to count, and train is None.",
+            "Give a file of them: train=FILE (--train FILE).",
+        )
     if train is not None:
         plan = replace(plan, reference=_reference(plan, read_examples(train, columns)))
     trained_on = None if train is None else f"{train} ({_digest(plan.reference)})"
@@ -101,7 +104,7 @@ def evaluate(
         store = Store.open(Path(out), told | {FINGERPRINT: model})
     done = {row["index"]: row for row in store.rows()} if store else {}
     total = None if watch is None else _count(data, columns, limit, split)
-    rows: list[Row] = []
+    rows: list[StoredRow] = []
     for index, example in enumerate(_examples(data, columns, limit, split)):
         row = done.get(index)
         if row is None or row.get("stamp") != stamp(example) or row.get("failed") or "error" in row:
@@ -117,8 +120,8 @@ def evaluate(
     return Evaluation(tuple(view.name for view in plan.views), plan.metrics, rows, told)
 
 
-def _count(data: Source, columns: Columns, limit: int | None, part: str) -> int | None:
-    """How many texts there will be; None for a data set of the hub, which is only streamed."""
+def _count(data: DataSource, columns: Columns, limit: int | None, part: str) -> int | None:
+    """The number of texts; None for a data set of the hub, which is only streamed."""
     if _named(data) and not Path(data).exists():
         return limit
     return sum(1 for _ in _examples(data, columns, limit, part))
@@ -128,11 +131,13 @@ def _named(data: object) -> TypeGuard[str | os.PathLike[str]]:
     return isinstance(data, str | os.PathLike)
 
 
-def _source(data: Source) -> str:
+def _source(data: DataSource) -> str:
     return os.path.normpath(data) if _named(data) else "examples"
 
 
-def _examples(data: Source, columns: Columns, limit: int | None, part: str) -> Iterator[Example]:
+def _examples(
+    data: DataSource, columns: Columns, limit: int | None, part: str
+) -> Iterator[Example]:
     if _named(data):
         return read_examples(data, columns, limit=limit, split=part)
     for example in cast("Sequence[object]", data):
@@ -149,19 +154,24 @@ def _planned(
     metrics: Sequence[str],
     options: Options,
 ) -> Plan:
-    if isinstance(methods, str) or isinstance(metrics, str) or not methods or not metrics:
-        raise SettingError("methods and metrics are lists.", 'Give ["slalom", "lime"].')
+    for name, given in (("methods", methods), ("metrics", metrics)):
+        if isinstance(given, str) or not given:
+            raise SettingError(
+                f"{name} is {given!r}, not a list of names.",
+                f"Give {name}=[...], one name or more.",
+            )
     for name in metrics:
         find_metric(name)
     if options.long == "windows":
         raise SettingError(
-            "A text in windows cannot be measured: the model never reads it at once.",
-            "Leave long out.",
+            'Metrics need the model to read the whole text, and long="windows" never does.',
+            'Use long="truncate".',
         )
     views = tuple(View.of(given) for given in methods)
     names = [view.name for view in views]
-    if len(set(names)) < len(names):
-        raise SettingError("A method is given twice.", "Give each once.")
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise SettingError(f"The method {twice[0]!r} is given twice.", "Give each method once.")
     asked = as_classifier(classifier)
     changed = None
     if "randomisation" in metrics:
@@ -180,15 +190,16 @@ def _reference(plan: Plan, examples: Iterator[Example]) -> NaiveBayes:
                 encoding = truncated(plan.classifier.encode(*texts(example.text, example.pair)))
                 yield split_text(encoding, plan.options.unit, plan.options.repeats), example.label
 
-    found = NaiveBayes.fit(labelled())
-    if len(found.counts) < 2:
+    reference = NaiveBayes.fit(labelled())
+    if len(reference.counts) < 2:
         raise SettingError(
-            "The training texts have fewer than two labels.", "Name the label's column."
+            f"The training texts have {len(reference.counts)} labels, and Naive Bayes needs two.",
+            "Name the column of the labels: Columns(label=...), --label-column.",
         )
-    return found
+    return reference
 
 
 def _digest(reference: NaiveBayes | None) -> str:
-    """What tells one set of training texts from another."""
+    """A digest of the training texts' word counts."""
     counts = {} if reference is None else reference.counts
     return content_digest([[repr(label), count] for label, count in counts.items()])

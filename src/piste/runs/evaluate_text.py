@@ -1,4 +1,4 @@
-"""One text: every explanation of it, judged by every metric."""
+"""Explain one text by every method and measure each explanation by every metric."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from piste.models.fingerprint import SAMPLES, Sample
 from piste.models.protocol import Classifier
 from piste.options import DEFAULT, Options
 from piste.result.explanation import Explanation
-from piste.runs.store import Row
+from piste.runs.store import StoredRow
 
 PROBE = "This is neither good nor bad."
 
@@ -50,11 +50,11 @@ class View:
         return cls(given, find_method(method), score or None)
 
     def told(self) -> dict[str, Any]:
-        """What shapes its figures."""
+        """The settings that its measured values depend on."""
         return {"score": self.score, **self.made_by()}
 
     def made_by(self) -> dict[str, Any]:
-        """What shapes its explanation: views with the same share it."""
+        """The settings that its explanation depends on; views with equal ones share it."""
         return {"method": self.method.name, **self.method.settings()}
 
     def see(self, explanation: Explanation) -> Explanation:
@@ -67,12 +67,12 @@ class View:
 
 
 def usable(examples: Iterable[Example]) -> list[Example]:
-    """Those that have a text."""
+    """The examples that have a text."""
     return [one for one in examples if one.problem is None and one.text.strip()]
 
 
 def samples(examples: Sequence[Example]) -> list[Sample]:
-    """The texts by which a function is known again: a fixed one, and the first of the data."""
+    """The texts whose answers identify a function: a fixed one, and the first of the data."""
     first = usable(examples)[:SAMPLES]
     paired = bool(first) and first[0].pair is not None
     return [(PROBE, PROBE if paired else None), *((one.text, one.pair) for one in first)]
@@ -90,7 +90,7 @@ class Plan:
     changed: Classifier | None = None  # with weights drawn anew
 
     def told(self, source: str, split: str, train: str | None) -> dict[str, Any]:
-        """Everything that shapes the rows, for the store to compare."""
+        """The settings that the rows depend on, for the store to compare."""
         return {
             "data": source,
             "split": split,
@@ -102,15 +102,15 @@ class Plan:
         }
 
 
-def judged(example: Example, plan: Plan) -> Row:
-    """All figures of one text; where it cannot be explained at all, the reason."""
+def judged(example: Example, plan: Plan) -> StoredRow:
+    """All measured values of one text, or the reason why it cannot be explained."""
     if example.problem is not None:
         return {"error": example.problem}
     try:
         case = _case(example, plan)
     except Exception as error:  # one text must not end the run, whatever the model does to it
         return {"error": reason(error)}
-    row: Row = {"target": case.decision.target.label, "score": case.decision.target.score}
+    row: StoredRow = {"target": case.decision.target.label, "score": case.decision.target.score}
     row |= {"values": {}, "cost": {}, "curves": {}, "failed": _lacking(plan, case)}
     explained: dict[str, Explanation] = {}
     players = case.decision.players
@@ -118,22 +118,24 @@ def judged(example: Example, plan: Plan) -> Row:
     seen: dict[str, Explanation] = {}
     for view in plan.views:
         try:
-            found = view.see(_explained(example, plan, case, view, explained))
-            row["values"][view.name] = _values(plan, _for_view(case, example, plan, view), found)
-            row["curves"][view.name] = [part.tolist() for part in _curve(case, found)]
+            explanation = view.see(_explained(example, plan, case, view, explained))
+            row["values"][view.name] = _values(
+                plan, _for_view(case, example, plan, view), explanation
+            )
+            row["curves"][view.name] = [part.tolist() for part in _curve(case, explanation)]
         except Exception as error:  # as above, for one method
             row["failed"][view.name] = reason(error)
             row["values"].pop(view.name, None)
             continue
-        if not found.elsewhere:
-            row["cost"][view.name] = asdict(found.cost) | {"text": length}
-        seen[view.name] = found
+        if not explanation.elsewhere:
+            row["cost"][view.name] = asdict(explanation.cost) | {"text": length}
+        seen[view.name] = explanation
     row["agreement"] = {"views": list(seen), "matrix": _plain(agreement(list(seen.values())))}
     return row
 
 
 def reason(error: Exception) -> str:
-    """Why a text or a method failed, in words."""
+    """The message for a text or a method that failed."""
     return str(error) if isinstance(error, PisteError) else f"{type(error).__name__}: {error}"
 
 
@@ -144,10 +146,10 @@ def _lacking(plan: Plan, case: Case) -> dict[str, str]:
         "reference": None if case.reference is not None else "no training text has its label",
     }
     needed = {name: METRICS[name].needs for name in plan.metrics}
-    found = {name: str(lacks[need]) for name, need in needed.items() if need and lacks[need]}
+    lacking = {name: str(lacks[need]) for name, need in needed.items() if need and lacks[need]}
     if len(case.decision.players) < 2:
-        found["metrics"] = f"a text of one {plan.options.unit}: there is nothing to remove"
-    return found
+        lacking["metrics"] = f"a text of one {plan.options.unit}: there is nothing to remove"
+    return lacking
 
 
 def _case(example: Example, plan: Plan) -> Case:
@@ -168,9 +170,11 @@ def _case(example: Example, plan: Plan) -> Case:
 
 
 def _for_view(case: Case, example: Example, plan: Plan, view: View) -> Case:
-    """The case, with the view's own method for what is explained once more."""
+    """The case, with callbacks that explain the text again by the view's method."""
     target = case.decision.target.index
-    case.again = lambda found, seed: _once_more(example, plan, view, target, found, seed)
+    case.again = lambda explanation, seed: _once_more(
+        example, plan, view, target, explanation, seed
+    )
     case.elsewhere = _elsewhere(example, plan, view, target)
     return case
 
@@ -181,7 +185,9 @@ def _elsewhere(
     if plan.changed is None:
         return None
     forgetful = replace(plan, classifier=plan.changed)
-    return lambda found: _once_more(example, forgetful, view, target, found, plan.options.seed)
+    return lambda explanation: _once_more(
+        example, forgetful, view, target, explanation, plan.options.seed
+    )
 
 
 def _explained(
@@ -221,16 +227,16 @@ def _explain(
 
 
 def _once_more(
-    example: Example, plan: Plan, view: View, target: int, found: Explanation, seed: int
+    example: Example, plan: Plan, view: View, target: int, explanation: Explanation, seed: int
 ) -> Explanation:
-    """The view's method again, ranked as before."""
+    """Explain again by the view's method, ranked by the same score."""
     again = _explain(example, plan, view.method, target, seed)
-    return replace(again, primary=found.primary)
+    return replace(again, primary=explanation.primary)
 
 
 def _values(plan: Plan, case: Case, seen: Explanation) -> dict[str, float | None]:
-    found = {name: METRICS[name].measure(case, seen) for name in plan.metrics}
-    return {name: None if value is None else float(value) for name, value in found.items()}
+    figures = {name: METRICS[name].measure(case, seen) for name in plan.metrics}
+    return {name: None if value is None else float(value) for name, value in figures.items()}
 
 
 def _curve(case: Case, seen: Explanation) -> tuple[FloatArray, FloatArray]:

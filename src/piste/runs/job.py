@@ -1,4 +1,4 @@
-"""What a run does with each text, and where the texts come from: both can be sent to a worker."""
+"""What a run does with each text, and where the texts come from; both can be pickled."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ Numbered = tuple[int, list[tuple[int, Example]]]  # a shard's number, its texts 
 
 
 @dataclass(frozen=True)
-class Job:
-    """What is done with every text; small enough to send to a worker."""
+class RunJob:
+    """How every text is explained; small enough to send to a worker."""
 
     model: str | None  # None: a classifier of this process
     device: str | None
@@ -38,7 +38,7 @@ class Job:
     scores: tuple[str, ...] = ()
 
     def classifier(self) -> Classifier:
-        """The model, loaded in the process that asks."""
+        """The model, loaded in the calling process."""
         trusted = self.trust_remote_code
         return load(self.model or "demo", device=self.device, trust_remote_code=trusted)
 
@@ -76,10 +76,13 @@ class Source:
         return read_examples(self.data, self.columns, limit=self.limit, split=self.split)
 
     def head(self) -> list[Example]:
-        """The first rows: a wrong path or an empty file is found out before anything is made."""
+        """The first rows; fails on a wrong path or an empty file before anything is written."""
         rows = list(islice(self.examples(), self.shard))
         if not rows:
-            raise InputError("There is no text in the data.", "Check the file and its column.")
+            raise InputError(
+                f"There is no text in {self.data}.",
+                "Check that it has rows; --split and --limit choose among them.",
+            )
         return rows
 
     def texts(self) -> Iterator[str]:
@@ -87,7 +90,7 @@ class Source:
         return (example.text for example in self.examples() if example.problem is None)
 
     def missing(self, there: Mapping[int, str]) -> Iterator[Numbered]:
-        """The shards that are not there yet, or are there for other rows than the data now has."""
+        """The shards that are missing, or were made from other rows than the data has now."""
         numbered = enumerate(self.examples())
         number = 0
         while texts := list(islice(numbered, self.shard)):
@@ -97,9 +100,9 @@ class Source:
 
 
 def explained(
-    texts: list[tuple[int, Example]], job: Job, classifier: Classifier, known: Lexicon | None
+    texts: list[tuple[int, Example]], job: RunJob, classifier: Classifier, known: Lexicon | None
 ) -> Shard:
-    """The shard of these texts."""
+    """Explain these texts into a shard."""
 
     def one(gathering: Gathering, item: tuple[int, Example]) -> Explanation | str:
         example = item[1]
@@ -113,8 +116,8 @@ def explained(
     # Another library's explainer keeps what it is doing in itself: one text at a time.
     threads = THREADS if job.method.parallel else 1
     made = Shard.of(job.scores)
-    for (index, example), found in zip(
+    for (index, example), result in zip(
         texts, together(classifier, texts, one, threads), strict=True
     ):
-        made.add(index, example, found)
+        made.add(index, example, result)
     return made

@@ -30,7 +30,7 @@ from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier, WithTokens
 from piste.models.query import Query
 from piste.options import BATCH_TOKENS, whole_number
-from piste.runs.answer_store import Answers
+from piste.runs.answer_store import AnswerStore
 from piste.runs.evaluate_text import reason
 from piste.runs.store import FINGERPRINT
 from piste.surrogates.slalom.large import Errors, fit_large
@@ -44,11 +44,11 @@ HELD = 5  # every fifth of them is not fitted: it says how far off the lexicon i
 KNOTS = (3, 12, 40, 120)  # words: where the level and the scale by length are told
 TURNS = 3  # of fitting the scores, then the scale by length
 CHUNK = 4096  # rows asked before their answers are written
-Watch = Callable[[int, int], None]  # rows answered, rows in all
+RowsAnswered = Callable[[int, int], None]  # rows answered, rows in all
 
 
 class TextsDigest:
-    """A digest of texts in their order: what tells one corpus from another."""
+    """A digest of texts in order, to tell corpora apart."""
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
         self._digest = hashlib.blake2b(digest_size=16)
@@ -94,7 +94,7 @@ class Corpus:
         return self.word(player.text, tuple(players.ids.row(index).tolist()), 1)
 
     def word(self, text: str, ids: tuple[int, ...], times: int) -> int:
-        """The place of a word, which is new or not."""
+        """The index of a word; a new word gets the next one."""
         key: Key = text if self.by_text else ids
         place = self.places.setdefault(key, len(self.words))
         if place == len(self.words):
@@ -105,7 +105,7 @@ class Corpus:
         return place
 
     def digest(self) -> str:
-        """What tells the words and examples of one corpus, which shape the rows, from another's."""
+        """A digest of the words and examples, which the rows depend on."""
         digest = hashlib.blake2b(digest_size=16)
         for key, count in zip(self.places, self.counts, strict=True):
             digest.update(f"{key} {count}\n".encode("utf-8", "surrogatepass"))
@@ -117,7 +117,7 @@ class Corpus:
 def lexicon_inputs(
     texts: TextsDigest, unit: str, effort: float, seed: int, whole_vocabulary: bool = False
 ) -> dict[str, Any]:
-    """All that shapes a lexicon but the model: kept in its facts, to know whether it still fits."""
+    """The settings a lexicon depends on, kept in its facts to detect a stale one."""
     return {
         "texts": str(texts),
         "unit": unit,
@@ -137,7 +137,7 @@ def build_lexicon(
     seed: int = 0,
     whole_vocabulary: bool = False,
     batch_tokens: int = BATCH_TOKENS,
-    watch: Watch | None = None,
+    watch: RowsAnswered | None = None,
 ) -> Lexicon:
     """Fit one SLALOM over the words of many texts (see `Lexicon`).
 
@@ -158,7 +158,7 @@ def build_lexicon(
     query.verify_weights()
     inputs = lexicon_inputs(corpus.read, unit, effort, seed, whole_vocabulary)
     model = fingerprint(asked, word_samples(corpus.words))
-    answers = Answers.open(
+    answers = AnswerStore.open(
         None if out is None else Path(f"{out}.answers"),
         {**inputs, "corpus": corpus.digest(), "rows": len(rows), FINGERPRINT: model},
     )
@@ -181,7 +181,7 @@ def build_lexicon(
 
 
 def _cost(rows: Ragged, parts: Ragged, frame: Frame) -> tuple[int, int]:
-    """How many sequences and tokens the rows cost in all, whichever process asked for them."""
+    """Forward passes and tokens of all rows, whichever process ran them."""
     sequences = tokens = 0
     for _, chunk in _chunks(rows, None):
         asked = chunk.expand(parts)
@@ -199,7 +199,7 @@ def _ask(query: Query, parts: Ragged, rows: Ragged) -> FloatArray:
 def read_corpus(
     texts: Iterable[str], classifier: Classifier, unit: str, rng: np.random.Generator
 ) -> Corpus:
-    """Count the words of all texts; those that cannot be read are left out."""
+    """Count the words of all texts; unreadable texts are skipped."""
     corpus = Corpus(unit, by_text=not isinstance(classifier, WithTokens))
     problem: Exception | None = None
     for text in texts:
@@ -220,12 +220,15 @@ def read_corpus(
 
 
 def add_vocabulary(corpus: Corpus, classifier: Classifier) -> None:
-    """Every token of the tokenizer as a word, as far as the texts have not shown it."""
+    """Add every token of the tokenizer that the texts did not contain as a word."""
     tokenizer = getattr(classifier, "tokenizer", None) or getattr(
         getattr(classifier, "origin", None), "tokenizer", None
     )
     if tokenizer is None:
-        raise SettingError("This model has no vocabulary to go through.", "Give texts alone.")
+        raise SettingError(
+            f"{classifier.name!r} has no tokenizer whose vocabulary could be fitted.",
+            "Leave whole_vocabulary out: the words of the texts are fitted.",
+        )
     special = set(tokenizer.all_special_ids)
     for token, number in sorted(tokenizer.get_vocab().items(), key=lambda item: item[1]):
         if number not in special and (number,) not in corpus.places:
@@ -268,7 +271,7 @@ def _parts_of(row: IntArray, weights: IntArray, rng: np.random.Generator) -> Rag
     return Ragged.of([*kept, row.tolist()])
 
 
-def _chunks(rows: Ragged, watch: Watch | None) -> Iterator[tuple[int, Ragged]]:
+def _chunks(rows: Ragged, watch: RowsAnswered | None) -> Iterator[tuple[int, Ragged]]:
     for start in range(0, len(rows), CHUNK):
         yield start, rows.take(np.arange(start, min(start + CHUNK, len(rows))))
         if watch is not None:
@@ -283,7 +286,7 @@ def fitted(
     scale: str,
     texts: tuple[int, int],
 ) -> Lexicon:
-    """The lexicon from all answers."""
+    """Fit the lexicon to all answers."""
     held = np.zeros(len(rows), dtype=bool)
     held[texts[0] : texts[1]] = np.arange(texts[1] - texts[0]) // 3 % HELD == 0
     size = len(corpus.words)
@@ -314,7 +317,7 @@ def fitted(
 def _fit(
     counts: sparse.csr_array, margins: FloatArray, sizes: IntArray, frame: bool
 ) -> tuple[SlalomModel, Errors, LengthScale]:
-    """SLALOM and its scale by length, in turn."""
+    """Fit SLALOM and its scale by length, alternating."""
     knots = np.log([size for size in KNOTS if size <= max(KNOTS[0], sizes.max())])
     outputs = margins.shape[1]
     lengths = LengthScale(knots, np.zeros((len(knots), outputs)), np.ones(len(knots)))
@@ -336,7 +339,7 @@ def _misses(
     sizes: IntArray,
     held: NDArray[np.bool_],
 ) -> dict[str, float]:
-    """Typical errors: on the short sequences that were fitted, and on texts that were not."""
+    """Root mean square errors: on the fitted short sequences, and on held-out texts."""
     off = lengths.apply(sizes, model.predict(counts)) - margins
     kinds = {"short": ~held & (sizes <= LENGTH), "texts": held}
     return {

@@ -1,4 +1,4 @@
-"""Shards explained on this machine: in this process, or in several that load the model each.
+"""Explain shards on this machine: in this process, or in workers that each load the model.
 
 A worker process ends by itself when this one does, however that ends. Where a worker is killed, all
 of its pool end; a new pool explains the shards that were not finished, a few times at most.
@@ -22,24 +22,24 @@ from piste.errors import ModelError, PisteError, few
 from piste.lexicon import Lexicon
 from piste.models.protocol import Classifier
 from piste.runs.evaluate_text import reason
-from piste.runs.job import Job, Numbered, Source, explained
+from piste.runs.job import Numbered, RunJob, Source, explained
 from piste.runs.shards import Shard
 
 log = logging.getLogger(__name__)
 
 ATTEMPTS = 3  # at a shard whose worker is killed
-Result = tuple[int, Shard]
+NumberedShard = tuple[int, Shard]
 
 
 def locally(
     source: Source,
     there: Mapping[int, str],
-    job: Job,
+    job: RunJob,
     classifier: Classifier,
     known: Lexicon | None,
     workers: int,
-) -> Iterator[Result]:
-    """The shards, as they are done."""
+) -> Iterator[NumberedShard]:
+    """Yield shards as they are finished."""
     missing = source.missing(there)
     if workers > 1:
         yield from _Workers(job, workers, missing).results()
@@ -50,18 +50,18 @@ def locally(
 
 @dataclass
 class _Workers:
-    """Processes that explain shards, started again where one of them is killed."""
+    """Worker processes that explain shards, restarted when one of them is killed."""
 
-    job: Job
+    job: RunJob
     count: int
     missing: Iterator[Numbered]
     again: deque[Numbered] = field(default_factory=deque)  # shards of a pool that broke
     attempts: Counter[int] = field(default_factory=Counter)  # that failed, by shard
 
-    def results(self) -> Iterator[Result]:
-        """The shards as they are done, by as many pools as it takes."""
+    def results(self) -> Iterator[NumberedShard]:
+        """Yield shards as they are finished, starting new pools as needed."""
         while True:
-            pending: dict[Future[Result], Numbered] = {}
+            pending: dict[Future[NumberedShard], Numbered] = {}
             pool = self._pool()
             try:
                 yield from self._results(pool, pending)
@@ -82,9 +82,9 @@ class _Workers:
         return ProcessPoolExecutor(self.count, spawned, _start, (self.job, threads))
 
     def _results(
-        self, pool: ProcessPoolExecutor, pending: dict[Future[Result], Numbered]
-    ) -> Iterator[Result]:
-        """The shards as they are done, until all are or the pool breaks."""
+        self, pool: ProcessPoolExecutor, pending: dict[Future[NumberedShard], Numbered]
+    ) -> Iterator[NumberedShard]:
+        """Yield shards as they are finished, until all are or the pool breaks."""
         while True:
             # No more than a few shards are read ahead: the data is a stream.
             while len(pending) < 2 * self.count and (shard := self._next()) is not None:
@@ -101,7 +101,10 @@ class _Workers:
         return self.again.popleft() if self.again else next(self.missing, None)
 
     def _submit(
-        self, pool: ProcessPoolExecutor, shard: Numbered, pending: dict[Future[Result], Numbered]
+        self,
+        pool: ProcessPoolExecutor,
+        shard: Numbered,
+        pending: dict[Future[NumberedShard], Numbered],
     ) -> None:
         try:
             pending[pool.submit(_work, shard)] = shard
@@ -110,7 +113,7 @@ class _Workers:
             raise
 
     def _try_again(self, shards: Iterable[Numbered], error: BrokenProcessPool) -> None:
-        """Note the shards that were not finished; give up where one of them never is."""
+        """Count the attempts of unfinished shards; raise if one of them keeps failing."""
         self.again.extend(shards)
         self.attempts.update(number for number, _ in self.again)
         if max(self.attempts.values()) < ATTEMPTS:
@@ -127,14 +130,14 @@ class _Workers:
 
 
 class _CannotStart(Exception):
-    """Why a worker process has no model."""
+    """A worker process could not load its model."""
 
 
 @dataclass(frozen=True)
 class _Loaded:
-    """What a worker process keeps."""
+    """The state of a worker process."""
 
-    job: Job
+    job: RunJob
     classifier: Classifier
     lexicon: Lexicon | None
 
@@ -142,7 +145,7 @@ class _Loaded:
 _worker: _Loaded | str = "it was not started"
 
 
-def _start(job: Job, threads: int) -> None:
+def _start(job: RunJob, threads: int) -> None:
     """Load the model in a new process, with its share of the cores."""
     global _worker
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -168,13 +171,13 @@ def _end_with_parent() -> None:
 
 
 def _limit(threads: int) -> None:
-    """Torch counts its threads by itself, once it is there."""
+    """Limit torch's threads, if torch is loaded."""
     torch: Any = sys.modules.get("torch")
     if torch is not None:
         torch.set_num_threads(threads)
 
 
-def _work(numbered: Numbered) -> Result:
+def _work(numbered: Numbered) -> NumberedShard:
     if isinstance(_worker, str):
         raise _CannotStart(_worker)
     number, texts = numbered

@@ -1,4 +1,4 @@
-"""Shards explained on a Ray cluster: Ray Data streams them to actors that hold one model each.
+"""Explain shards on a Ray cluster: Ray Data streams them to actors with a model each.
 
 The texts are read in order by one task, a block a shard; Ray holds the stream back where the
 actors are slower. A shard whose actor dies is given to another.
@@ -16,7 +16,7 @@ from piste.data import Example
 from piste.extras import require
 from piste.lexicon import Lexicon
 from piste.models.protocol import Classifier
-from piste.runs.job import Job, Source, explained
+from piste.runs.job import RunJob, Source, explained
 from piste.runs.shards import Shard
 
 RETRIES = 10  # of a shard whose worker died
@@ -26,12 +26,12 @@ Block = dict[str, Any]
 def on_ray(
     source: Source,
     there: Mapping[int, str],
-    job: Job,
+    job: RunJob,
     classifier: Classifier,
     known: Lexicon | None,
     workers: int,
 ) -> Iterator[tuple[int, Shard]]:
-    """The shards, as they are done. Uses the cluster it is connected to, or a local one."""
+    """Yield shards as they are finished. Uses the connected cluster, or starts a local one."""
     ray, data = _library()
     if not ray.is_initialized():
         ray.init(log_to_driver=False, include_dashboard=False)
@@ -62,7 +62,7 @@ def on_ray(
 class Worker:
     """An actor: loads the model once, and explains the shards it is given."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: RunJob) -> None:
         self.job, self.classifier = job, job.classifier()
         self.known = None if job.lexicon is None else Lexicon.load(job.lexicon)
 

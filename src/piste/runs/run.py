@@ -1,4 +1,4 @@
-"""Every text of a data set explained, into Parquet shards: killed at any moment, it goes on.
+"""Explain every text of a data set into Parquet shards; a killed run can be resumed.
 
 1. Where words share a lexicon: build it over the data first (`runs.lexicon`).
 2. Read the data as a stream, cut into shards of so many texts; skip those that are there, whole,
@@ -34,7 +34,7 @@ from piste.models.protocol import Classifier
 from piste.options import ALL, Options, whole_number
 from piste.runs import shards
 from piste.runs.evaluate_text import PROBE, samples, usable
-from piste.runs.job import Job, Source
+from piste.runs.job import RunJob, Source
 from piste.runs.lexicon import TextsDigest, build_lexicon, lexicon_inputs
 from piste.runs.shards import Shard
 from piste.runs.store import FINGERPRINT, agreed
@@ -49,7 +49,7 @@ SHARD = 256  # texts
 # For ranking words a quarter of what `build_lexicon` usually asks does as well: measured on 1,000
 # film reviews, where it makes the run 20 times cheaper than explaining each by itself.
 EFFORT = 0.25
-Watch = Callable[[str, int, int | None], None]  # what is done, how many of it, of how many
+StageProgress = Callable[[str, int, int | None], None]  # what is done, how many of it, of how many
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def run(
     method: str | Method = "slalom",
     lexicon: bool | str | os.PathLike[str] = True,
     refine: int | None = None,
-    watch: Watch | None = None,
+    watch: StageProgress | None = None,
     **more: Any,
 ) -> Report:
     """Explain every text of a file, a folder or a data set, into Parquet files in `out`.
@@ -107,7 +107,7 @@ def run(
     """
     names = {field.name for field in fields(RunSettings)}
     settings = RunSettings(**{name: more.pop(name) for name in names & more.keys()})
-    job = Job(
+    job = RunJob(
         model=classifier if isinstance(classifier, str) else None,
         device=settings.device,
         trust_remote_code=settings.trust_remote_code,
@@ -146,7 +146,7 @@ def run(
 
 
 def _check_extent(folder: Path, source: Source) -> None:
-    """Refuse data with fewer texts than the folder has results of; it has them for a reason."""
+    """Refuse data with fewer texts than the folder has results for."""
     held = shards.extent(folder, source.shard)
     left = sum(1 for _ in islice(source.examples(), held))
     if left < held:
@@ -157,36 +157,45 @@ def _check_extent(folder: Path, source: Source) -> None:
         )
 
 
-def _check_workers(settings: RunSettings, job: Job, classifier: Classifier | str | None) -> None:
+def _check_workers(settings: RunSettings, job: RunJob, classifier: Classifier | str | None) -> None:
     """Refuse workers for a model that they could not load."""
     several = settings.engine == "ray" or settings.workers > 1
     if several and job.model is None and classifier is not None:
         raise SettingError(
-            "Workers load the model by themselves.", "Give its name or directory, not an object."
+            f"Workers load the model by themselves, and cannot load a {type(classifier).__name__}.",
+            "Give the model's name or directory, or run without workers.",
         )
 
 
 def _lexicon(
-    job: Job, wanted: bool | str | os.PathLike[str], first: Example
+    job: RunJob, wanted: bool | str | os.PathLike[str], first: Example
 ) -> bool | str | os.PathLike[str]:
-    """The lexicon that can be used: words are shared by slalom as it is, and by single texts."""
+    """The lexicon to use: only slalom with its usual settings shares words, on single texts."""
     if job.options.target == ALL:
-        raise SettingError("A run explains one class of each text.", "Leave target out.")
+        raise SettingError(
+            f"target is {job.options.target!r}, but a run explains one class of each text.",
+            "Leave target out for the predicted class, or name one.",
+        )
     fits = job.method == METHODS["slalom"]
     if wanted is True and job.refine is None and first.pair is not None:
         log.info("The data holds pairs of texts: each is explained for itself.")
         return False
     if first.pair is not None and wanted:
-        raise SettingError("A lexicon holds words of single texts.", "Leave it and refine out.")
+        raise SettingError(
+            "A lexicon holds words of single texts, and the data holds pairs.",
+            "Leave lexicon and refine out.",
+        )
     if not (wanted and fits) and (job.refine is not None or not isinstance(wanted, bool)):
         raise SettingError(
-            "A lexicon and refine go with the method slalom by name.", "Leave them out."
+            f"lexicon and refine need the method slalom with its usual settings, not"
+            f" {job.method!r}.",
+            'Use method="slalom", or leave lexicon and refine out.',
         )
     return wanted if fits else False
 
 
-def _check_target(job: Job, classifier: Classifier, probe: Sample) -> None:
-    """A label that the model does not have is told before anything is made."""
+def _check_target(job: RunJob, classifier: Classifier, probe: Sample) -> None:
+    """Raise for a label that the model does not have, before anything is written."""
     resolve_target(classifier, np.array(answer(classifier, *probe)), job.options.target)
 
 
@@ -197,7 +206,7 @@ def _lexicon_path(folder: Path, lexicon: bool | str | os.PathLike[str]) -> str |
 
 
 def _given(lexicon: bool | str | os.PathLike[str], classifier: Classifier) -> Lexicon | None:
-    """The lexicon of a file, found out to be of this model; None where none was given."""
+    """The lexicon of a file, verified to belong to this model; None if none was given."""
     if isinstance(lexicon, bool):
         return None
     given = Lexicon.load(lexicon)
@@ -206,9 +215,9 @@ def _given(lexicon: bool | str | os.PathLike[str], classifier: Classifier) -> Le
 
 
 def _own(
-    path: Path, job: Job, classifier: Classifier, source: Source, watch: Watch | None
+    path: Path, job: RunJob, classifier: Classifier, source: Source, watch: StageProgress | None
 ) -> Lexicon:
-    """The lexicon of the run's own texts: the one that is there, or built where it is stale."""
+    """The lexicon of the run's own texts: the existing one, or a new one if it is stale."""
     if path.exists():
         digest = TextsDigest(source.texts())
         kept = _fitting(
@@ -230,7 +239,7 @@ def _own(
 
 
 def _fitting(path: Path, inputs: dict[str, Any], classifier: Classifier) -> Lexicon | None:
-    """The lexicon that is there; None where it is damaged, or of other texts or another model."""
+    """The existing lexicon; None if it is damaged, or of other texts or another model."""
     try:
         lexicon = Lexicon.load(path)
         check_lexicon(lexicon, classifier)
@@ -240,7 +249,7 @@ def _fitting(path: Path, inputs: dict[str, Any], classifier: Classifier) -> Lexi
 
 
 def _scores(
-    job: Job, classifier: Classifier, known: Lexicon | None, first: Example
+    job: RunJob, classifier: Classifier, known: Lexicon | None, first: Example
 ) -> tuple[str, ...]:
     """The names of the method's scores, from one short text, or a pair of them."""
     known_names = job.method.score_names()
@@ -262,13 +271,13 @@ def _engine(name: str) -> Callable[..., Iterator[tuple[int, Shard]]]:
 
 def _open(
     folder: Path,
-    job: Job,
+    job: RunJob,
     classifier: Classifier,
     known_by: list[Sample],
     source: Source,
     lexicon: bool | str | os.PathLike[str],
 ) -> None:
-    """The manifest: written, or compared with the one that is there."""
+    """Write the manifest, or compare it with the existing one."""
     told = {
         "data": os.path.normpath(source.data),
         "split": source.split,
@@ -301,7 +310,7 @@ def _identity(lexicon: bool | str | os.PathLike[str]) -> Any:
 
 
 def _ended(folder: Path, made: int) -> Report:
-    """What is in the folder now; the manifest says that the run has come to its end."""
+    """The report on a finished run; marks the manifest as complete."""
     texts, reasons = 0, list[str]()
     for table in shards.read(folder, shards.TEXTS, ["id", "error"]):
         texts += len(table["error"])

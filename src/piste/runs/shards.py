@@ -1,4 +1,4 @@
-"""Explanations as Parquet: two tables, a row a text and a row a player, written shard by shard.
+"""Explanations as Parquet shards: a table with one row per text, one with one row per player.
 
 A shard is two files. The players' is written first; the texts' holds a digest of it, the stamp of
 each row of the data, and a digest of the lexicon that was used. So it can be told whether both
@@ -71,55 +71,55 @@ class Shard:
 
     @classmethod
     def of(cls, scores: Sequence[str]) -> Shard:
-        """An empty one, for explanations with these scores."""
+        """An empty shard for explanations with these scores."""
         names = [*PLAYER_COLUMNS, *scores, *(f"{name}_error" for name in scores)]
         return cls({name: [] for name in TEXT_COLUMNS}, {name: [] for name in names})
 
-    def add(self, index: int, example: Example, found: Explanation | str) -> None:
-        """A text's rows: its explanation, or why there is none."""
+    def add(self, index: int, example: Example, result: Explanation | str) -> None:
+        """Add a text: its explanation, or the reason why there is none."""
         label = None if example.label is None else str(example.label)
         told: dict[str, Any] = {"index": index, "id": example.id, "label": label}
         told["stamp"] = stamp(example)
-        told |= {"error": found} if isinstance(found, str) else _told(found)
+        told |= {"error": result} if isinstance(result, str) else _told(result)
         for name, cells in self.texts.items():
             cells.append(told.get(name))
-        if not isinstance(found, str):
-            self._add_players(index, example.id, found)
+        if not isinstance(result, str):
+            self._add_players(index, example.id, result)
 
-    def _add_players(self, index: int, name: str, found: Explanation) -> None:
-        count = len(found.players)
+    def _add_players(self, index: int, name: str, explanation: Explanation) -> None:
+        count = len(explanation.players)
         columns: dict[str, Sequence[Any]] = {
             "index": [index] * count,
             "id": [name] * count,
             "position": range(count),
-            "target": [found.target.label] * count,
-            "word": [player.text for player in found.players],
+            "target": [explanation.target.label] * count,
+            "word": [player.text for player in explanation.players],
         }
         for field in ("start", "end", "group", "segment"):
-            columns[field] = [getattr(player, field) for player in found.players]
-        for score, numbers in found.scores.items():
+            columns[field] = [getattr(player, field) for player in explanation.players]
+        for score, numbers in explanation.scores.items():
             columns[score] = numbers.tolist()
-            if score in found.errors:
-                columns[f"{score}_error"] = found.errors[score].tolist()
+            if score in explanation.errors:
+                columns[f"{score}_error"] = explanation.errors[score].tolist()
         for column, cells in self.players.items():
             cells.extend(columns.get(column, [None] * count))
 
 
-def _told(found: Explanation) -> dict[str, Any]:
-    fidelity = found.fidelity
+def _told(explanation: Explanation) -> dict[str, Any]:
+    fidelity = explanation.fidelity
     return {
-        "target": found.target.label,
-        "target_index": found.target.index,
-        "scale": found.target.scale,
-        "score": found.target.score,
-        "probability": found.target.probability,
-        "players": len(found.players),
+        "target": explanation.target.label,
+        "target_index": explanation.target.index,
+        "scale": explanation.target.scale,
+        "score": explanation.target.score,
+        "probability": explanation.target.probability,
+        "players": len(explanation.players),
         "r2": None if fidelity is None else fidelity.r2,
         "rmse": None if fidelity is None else fidelity.rmse,
-        "forwards": found.cost.forwards,
-        "tokens": found.cost.tokens,
-        "seconds": found.cost.query_seconds + found.cost.fit_seconds,
-        "notes": "\n".join(found.notes) or None,
+        "forwards": explanation.cost.forwards,
+        "tokens": explanation.cost.tokens,
+        "seconds": explanation.cost.query_seconds + explanation.cost.fit_seconds,
+        "notes": "\n".join(explanation.notes) or None,
     }
 
 
@@ -135,29 +135,29 @@ def write(folder: Path, number: int, shard: Shard, lexicon: str | None = None) -
 
 
 def check_library() -> None:
-    """Find out before the work whether its results can be written."""
+    """Raise before any work if pyarrow is missing."""
     _library()
 
 
 def numbers(folder: Path, kind: str = TEXTS) -> list[int]:
-    """The numbers of the shards that have a file there, whatever it holds, rising."""
+    """The sorted numbers of the shards that have a file, valid or not."""
     names = [NAME.fullmatch(path.name) for path in (folder / kind).glob("part-*.parquet")]
     return sorted(int(name[1]) for name in names if name is not None)
 
 
 def done(folder: Path, lexicon: str | None = None) -> dict[int, str]:
-    """The shards that are whole and were made with this lexicon, and a digest of their rows."""
+    """The complete shards made with this lexicon, each with a digest of its rows."""
     rows = {number: _rows(folder, number, lexicon) for number in numbers(folder)}
     return {number: digest for number, digest in rows.items() if digest is not None}
 
 
 def rows_digest(rows: Iterable[tuple[int, str]]) -> str:
-    """What tells the rows of one shard from those of another: their numbers and stamps."""
+    """A digest of a shard's rows: their numbers and stamps."""
     return content_digest(list(rows))
 
 
 def extent(folder: Path, size: int) -> int:
-    """How many texts of the data the folder has got to, where shards hold `size` of them."""
+    """The number of texts the folder covers, with `size` texts per shard."""
     there = numbers(folder)
     if not there:
         return 0

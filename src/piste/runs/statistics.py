@@ -1,4 +1,4 @@
-"""From rows to statements: means with intervals, and who is better than whom."""
+"""Statistics of an evaluation: means with intervals, and paired differences."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FEW = 8  # texts; intervals of fewer are too narrow to claim anything
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean over texts and where it would lie for other texts like these (bootstrap, 95 %)."""
+    """A mean over texts with its 95 % bootstrap confidence interval."""
 
     mean: float
     low: float
@@ -49,7 +49,7 @@ class Difference:
 
     @property
     def better(self) -> str | None:
-        """The better of the two, where the interval says so."""
+        """The better of the two; None for few texts, or if the interval includes 0."""
         low, high = self.interval.low, self.interval.high
         nothing = abs(self.interval.mean) < ROUNDING
         if self.interval.texts < FEW or low <= 0 <= high or nothing:
@@ -103,7 +103,7 @@ def _paired(evaluation: Evaluation, metric: str, one: str, other: str) -> FloatA
 
 @dataclass(frozen=True)
 class Spent:
-    """What a view cost, medians over texts."""
+    """The cost of a view: medians over texts."""
 
     sequences: float
     tokens: float
@@ -113,17 +113,17 @@ class Spent:
 
 def costs(evaluation: Evaluation) -> dict[str, Spent]:
     """The cost of every view that ran."""
-    found = {}
+    spent = {}
     for view in evaluation.views:
         rows = [row["cost"][view] for row in evaluation.rows if view in row.get("cost", {})]
         if rows:
-            found[view] = Spent(
+            spent[view] = Spent(
                 _median(row["forwards"] for row in rows),
                 _median(row["tokens"] for row in rows),
                 _median(row["tokens"] / row["text"] for row in rows),
                 _median(row["query_seconds"] + row["fit_seconds"] for row in rows),
             )
-    return found
+    return spent
 
 
 def _median(values: object) -> float:
@@ -147,34 +147,34 @@ def agreements(evaluation: Evaluation) -> FloatArray:
 def curves(evaluation: Evaluation, points: int = 21) -> dict[str, tuple[FloatArray, FloatArray]]:
     """The mean deletion curve of every view: shares removed, and the fall there."""
     shares = np.linspace(0, 1, points)
-    found = {}
+    by_view = {}
     for view in evaluation.views:
         rows = [row["curves"][view] for row in evaluation.rows if view in row.get("curves", {})]
         read = [np.interp(shares, [0.0, *x], [0.0, *y]) for x, y in rows if x]
         if read:
-            found[view] = (shares, np.asarray(np.mean(read, axis=0)))
-    return found
+            by_view[view] = (shares, np.asarray(np.mean(read, axis=0)))
+    return by_view
 
 
 def table(evaluation: Evaluation) -> list[list[str]]:
     """Header and rows as text: one row a view, one column a metric, then what it took."""
-    spent, found = costs(evaluation), means(evaluation)
+    spent, intervals = costs(evaluation), means(evaluation)
     rows = [["method", *map(headed, evaluation.metrics), "readings", "texts"]]
     for view in evaluation.views:
         ran = sum(view in row.get("values", {}) for row in evaluation.rows)
         readings = f"{spent[view].readings:.1f}" if view in spent else "-"
-        cells = [_counted(cell, ran) for cell in found[view].values()]
+        cells = [_counted(cell, ran) for cell in intervals[view].values()]
         rows.append([view, *cells, readings, str(ran)])
     return rows
 
 
 def _counted(cell: Interval, ran: int) -> str:
-    """The interval, and of how many texts it is where others are missing."""
+    """The interval, with the number of texts if some are missing."""
     return f"{cell} (n = {cell.texts})" if 0 < cell.texts < ran else str(cell)
 
 
 def headed(metric: str) -> str:
-    """The metric's name, and which way is better."""
+    """The metric's name with an arrow for the better direction."""
     return f"{metric} {'↑' if METRICS[metric].higher_is_better else '↓'}"
 
 
@@ -206,11 +206,11 @@ def _harmless(cell: object) -> object:
 
 
 def numbers(evaluation: Evaluation) -> list[list[object]]:
-    """The table for machines: one row a view and metric."""
+    """The table as numbers: one row per view and metric."""
     rows: list[list[object]] = [["method", "metric", "mean", "low", "high", "texts"]]
     for view, by_metric in means(evaluation).items():
         rows += [
-            [view, metric, found.mean, found.low, found.high, found.texts]
-            for metric, found in by_metric.items()
+            [view, metric, interval.mean, interval.low, interval.high, interval.texts]
+            for metric, interval in by_metric.items()
         ]
     return rows

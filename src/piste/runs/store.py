@@ -1,4 +1,4 @@
-"""A folder of results that can be killed at any moment and gone on with.
+"""A folder of results that survives a kill at any moment and can be resumed.
 
 `settings.json` says what the rows were made with; a run with other settings, or with another model,
 is refused. Rows are appended to `rows.jsonl`, each one line; a line that was cut short is dropped
@@ -18,7 +18,7 @@ from piste.errors import FileError, SettingError
 from piste.files import append_line, file_error, make_folder, write_atomic
 from piste.models.fingerprint import content_digest, difference, merged
 
-Row = dict[str, Any]
+StoredRow = dict[str, Any]
 SETTINGS, ROWS = "settings.json", "rows.jsonl"
 FORMAT = 2  # of the folders of `run` and `evaluate`; 0.1.0 wrote none
 FINGERPRINT = "fingerprint"  # of the model, among the settings
@@ -33,15 +33,15 @@ class Store:
 
     @classmethod
     def open(cls, folder: Path, settings: Mapping[str, Any]) -> Store:
-        """Make the folder, or go on in it where its settings are the same."""
+        """Create the folder, or resume in it if its settings are the same."""
         store = cls(folder)
         plain = agreed(folder, SETTINGS, settings, begun=bool(store.rows()))
         make_folder(folder)
         write_atomic(folder / SETTINGS, json.dumps(plain, indent=1) + "\n")
         return store
 
-    def rows(self) -> list[Row]:
-        """What is done, in order of the texts."""
+    def rows(self) -> list[StoredRow]:
+        """The finished rows, in order of the texts."""
         path = self.folder / ROWS
         if not path.exists():
             return []
@@ -49,20 +49,20 @@ class Store:
             lines = path.read_bytes().splitlines()
         except OSError as error:
             raise file_error("read", path, error, "Choose another folder.") from error
-        rows: dict[int, Row] = {}
+        rows: dict[int, StoredRow] = {}
         for line in lines:
             row = _parsed(line)
             if row is not None:
                 rows[int(row["index"])] = row  # made again: the last one holds
         return [rows[index] for index in sorted(rows)]
 
-    def add(self, row: Row) -> None:
-        """One more row, on disk when this returns."""
+    def add(self, row: StoredRow) -> None:
+        """Append a row; it is on disk when this returns."""
         append_line(self.folder / ROWS, json.dumps(row, allow_nan=False))
 
 
 def stamp(example: Example) -> str:
-    """A digest of all that a row of the data holds: results of another row are made again."""
+    """A digest of a row of the data; results of a changed row are computed again."""
     return content_digest(
         [
             example.id,
@@ -99,7 +99,7 @@ def same_settings(one: Any, other: Mapping[str, Any]) -> bool:
 
 
 def _before(folder: Path, name: str) -> dict[str, Any]:
-    """The settings that are there; nothing where there are none."""
+    """The settings in the folder; empty if there are none."""
     path = folder / name
     try:
         before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
@@ -111,7 +111,7 @@ def _before(folder: Path, name: str) -> dict[str, Any]:
 
 
 def _check_known(before: Mapping[str, Any], folder: Path, name: str) -> None:
-    """Refuse results of which nobody knows what they were made with."""
+    """Refuse results whose settings are unknown."""
     if not before:
         raise FileError(
             f"{folder} holds results, but not {name}, which says what they were made with.", ANOTHER
@@ -148,7 +148,7 @@ def _check_model(before: Mapping[str, Any], now: Mapping[str, Any], folder: Path
         )
 
 
-def _parsed(line: bytes) -> Row | None:
+def _parsed(line: bytes) -> StoredRow | None:
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):

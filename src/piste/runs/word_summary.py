@@ -1,4 +1,4 @@
-"""A whole run, or a lexicon, by its words: what each is worth, where it turns, what it spoils.
+"""Summarise a run or a lexicon by words: mean scores, changes of sign, wrong predictions.
 
 Values are told towards one label, the last of two; of more labels every word is told for each
 label that it was explained towards.
@@ -18,7 +18,7 @@ import numpy as np
 from piste.arrays import FloatArray
 from piste.data import label_number
 from piste.errors import FileError
-from piste.files import encodable, write_atomic
+from piste.files import also_written, encodable
 from piste.lexicon import Lexicon
 from piste.result.exports import data_frame
 from piste.runs import shards
@@ -74,23 +74,23 @@ class Summary:
         return sorted(chosen, key=lambda word: -abs(word.lin))
 
     def turning(self) -> list[Word]:
-        """Words that stand on both sides, the most even first."""
+        """Words whose scores change sign between texts, the most even first."""
         several = [w for w in self.words if w.texts >= FEW_TEXTS and w.flips > 0]
         return sorted(several, key=lambda word: (-word.flips, -word.texts))
 
     def spoiling(self) -> list[Word]:
-        """Words that decide wrong predictions, most often first."""
+        """Words that decided wrong predictions, most frequent first."""
         return sorted((w for w in self.words if w.wrong), key=lambda w: (-w.wrong, -abs(w.lin)))
 
     def spurious(self) -> list[Word]:
-        """Heavy words on one side that the labels of the data know nothing of."""
-        found = [w for w in self.words if _is_spurious(w)]
-        return sorted(found, key=lambda word: -abs(word.lin))
+        """Important words on one side whose texts' labels show no such effect."""
+        spurious = [w for w in self.words if _is_spurious(w)]
+        return sorted(spurious, key=lambda word: -abs(word.lin))
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row a word, strongest first."""
-        found = [vars(word) for word in self.strongest()]
-        return data_frame({name: [row[name] for row in found] for name in Word.__annotations__})
+        rows = [vars(word) for word in self.strongest()]
+        return data_frame({name: [row[name] for row in rows] for name in Word.__annotations__})
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
@@ -99,20 +99,14 @@ class Summary:
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """The summary as JSON text, also written to `path` when given."""
-        text = json.dumps(self.to_dict())
-        if path is not None:
-            write_atomic(path, text + "\n")
-        return text
+        return also_written(json.dumps(self.to_dict()), path, "\n")
 
     # As with an Explanation, text and pictures are loaded only when asked for.
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
         """One self-contained HTML page, also written to `path` when given."""
         from piste.render.corpus import page
 
-        text = page(self)
-        if path is not None:
-            write_atomic(path, text)
-        return text
+        return also_written(page(self), path)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
         """A matplotlib figure, also written to `path` (.png, .svg or .pdf) when given."""
@@ -176,8 +170,8 @@ def _of_lexicon(lexicon: Lexicon, source: str) -> Summary:
 
 
 @dataclass(frozen=True)
-class _Text:
-    """A text's row, as far as it matters here."""
+class _TextRow:
+    """The columns of a text's row that a summary uses."""
 
     target: str
     index: int
@@ -218,11 +212,13 @@ def _of_run(folder: Path) -> Summary:
 
 def _manifest(folder: Path) -> dict[str, Any]:
     try:
-        found = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         return {
-            "model": str(found["model"]),
-            "labels": [encodable(str(name)) for name in found["labels"]],  # as the tables have them
-            "ended": ENDED in found,
+            "model": str(manifest["model"]),
+            "labels": [
+                encodable(str(name)) for name in manifest["labels"]
+            ],  # as the tables have them
+            "ended": ENDED in manifest,
         }
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise FileError(
@@ -230,16 +226,16 @@ def _manifest(folder: Path) -> dict[str, Any]:
         ) from error
 
 
-def _texts(folder: Path, labels: tuple[str, ...]) -> tuple[dict[int, _Text], int]:
-    found, failed = {}, 0
+def _texts(folder: Path, labels: tuple[str, ...]) -> tuple[dict[int, _TextRow], int]:
+    texts, failed = {}, 0
     columns = ["index", "target", "target_index", "label", "error"]
     for table in shards.read(folder, shards.TEXTS, columns):
         for index, target, place, label, error in zip(*(table[c] for c in columns), strict=True):
             if error is not None:
                 failed += 1
                 continue
-            found[index] = _Text(target, place, _named(label, labels), label)
-    return found, failed
+            texts[index] = _TextRow(target, place, _named(label, labels), label)
+    return texts, failed
 
 
 def _named(label: str | None, labels: tuple[str, ...]) -> str | None:
@@ -251,7 +247,7 @@ def _named(label: str | None, labels: tuple[str, ...]) -> str | None:
 
 
 def _by_text(folder: Path) -> Iterator[dict[str, list[Any]]]:
-    """The players' rows of one text after the other."""
+    """The players' rows, grouped by text."""
     for table in shards.read(folder, shards.PLAYERS, COLUMNS):
         indices = np.array(table["index"], dtype=np.int64)
         cuts = np.flatnonzero(np.diff(indices)) + 1
@@ -262,7 +258,7 @@ def _by_text(folder: Path) -> Iterator[dict[str, list[Any]]]:
 
 def _tally(
     rows: dict[str, list[Any]],
-    text: _Text,
+    text: _TextRow,
     labels: tuple[str, ...],
     tallies: dict[tuple[str, str], _Tally],
 ) -> None:
@@ -310,13 +306,13 @@ class _Tally:
         # Occurrences differ, and each is known only so well: both count.
         spread = np.sqrt(np.maximum(0.0, self.squares / self.count - mean**2) / self.count)
         side = self.positive / self.count
-        found = Word(word, label, self.count, self.texts)
-        found.value, found.importance, found.lin = (float(number) for number in mean[:3])
-        found.value_error = float(np.hypot(spread[0], mean[3]))
-        found.importance_error = float(np.hypot(spread[1], mean[4]))
-        found.flips = float(min(side, 1 - side))
-        found.labelled, found.wrong = self.labelled, self.wrong
+        summed = Word(word, label, self.count, self.texts)
+        summed.value, summed.importance, summed.lin = (float(number) for number in mean[:3])
+        summed.value_error = float(np.hypot(spread[0], mean[3]))
+        summed.importance_error = float(np.hypot(spread[1], mean[4]))
+        summed.flips = float(min(side, 1 - side))
+        summed.labelled, summed.wrong = self.labelled, self.wrong
         if share is not None and self.labelled:
-            found.lift = float(self.of_label / self.labelled - share)
-            found.lift_error = float(np.sqrt(max(share * (1 - share), 1e-9) / self.labelled))
-        return found
+            summed.lift = float(self.of_label / self.labelled - share)
+            summed.lift_error = float(np.sqrt(max(share * (1 - share), 1e-9) / self.labelled))
+        return summed

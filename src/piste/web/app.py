@@ -1,4 +1,4 @@
-"""The application: the page, and the API under /api. Requests become jobs in line."""
+"""The application: the page, and the API under /api. Requests become jobs in a queue."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from piste.models.protocol import Classifier
 from piste.render.html import assets, source
 from piste.result.explanation import Explanation
 from piste.web import page_data
-from piste.web.job_queue import Busy, Closing, Job, Late, Line
+from piste.web.job_queue import Busy, Closing, Job, JobQueue, Late
 from piste.web.requests import (
-    Answer,
     CompareRequest,
     Curve,
     ExplainRequest,
     Failure,
     Models,
+    RemovalAnswer,
     RemovalRequest,
 )
 from piste.web.security import Guard
-from piste.web.service import Desk, TooLong
+from piste.web.service import Service, TooLong
 from piste.web.settings import Settings
 
 STATIC = Path(__file__).parent / "static"
@@ -41,7 +41,7 @@ FAILURES: dict[int | str, dict[str, Any]] = {
 
 
 class Gone(PisteError):
-    """Who asked does not listen any more."""
+    """The client has disconnected."""
 
 
 STATUS: Mapping[type[PisteError], int] = {
@@ -54,22 +54,22 @@ STATUS: Mapping[type[PisteError], int] = {
 
 
 class Server:
-    """An application and the line of jobs behind it."""
+    """An application and its job queue."""
 
     def __init__(self, models: Mapping[str, Classifier], settings: Settings) -> None:
         self.settings = settings
-        self.desk = Desk(models, settings.max_chars)
-        self.line = Line(settings.queue, settings.workers)
+        self.service = Service(models, settings.max_chars)
+        self.queue = JobQueue(settings.queue, settings.workers)
         self.app = _application(self)
         self.guarded = Guard(self.app, settings)
 
     def job(self, asked: ExplainRequest, work: Callable[[Job], Any], quick: bool = False) -> Job:
-        """Work in line; what is quick once the text is explained does not wait behind others."""
-        self.desk.check(asked)
-        return self.line.submit(work, urgent=quick and self.desk.knows(asked))
+        """Queue some work; quick work on a text that is already explained goes to the front."""
+        self.service.check(asked)
+        return self.queue.submit(work, urgent=quick and self.service.knows(asked))
 
     async def finished(self, request: Request, job: Job) -> Any:
-        """The result, unless the one who asked goes away."""
+        """The result of the job; raises Gone if the client disconnects."""
         async with aclosing(job.listen(self.settings.timeout)) as events:
             async for name, data in events:
                 if name == "result":
@@ -79,10 +79,10 @@ class Server:
         raise Gone("The request was given up.", "")
 
     def stream(self, job: Job) -> Response:
-        """Everything as server-sent events, errors among them: the status is long sent by then."""
+        """The job as server-sent events; errors are events too, as the status is sent first."""
 
         async def lines() -> AsyncIterator[str]:
-            yield event("progress", {"done": 0, "planned": 0, "before": self.line.before(job)})
+            yield event("progress", {"done": 0, "planned": 0, "before": self.queue.before(job)})
             try:
                 async with aclosing(job.listen(self.settings.timeout)) as events:
                     async for name, data in events:
@@ -99,7 +99,7 @@ def event(name: str, data: Any) -> str:
 
 
 def failure(error: Exception) -> tuple[int, dict[str, str]]:
-    """The status of an error, and what it says."""
+    """The HTTP status and the JSON body of an error."""
     if isinstance(error, PisteError):
         return STATUS.get(type(error), 422), {"error": error.cause, "remedy": error.remedy}
     remedy = "The terminal where the server runs shows the details."
@@ -116,6 +116,7 @@ def _application(server: Server) -> FastAPI:
     _errors(app)
     _pages(app)
     _explaining(app, server)
+    _downloading(app, server)
     _trying(app, server)
     return app
 
@@ -170,17 +171,17 @@ def _pages(app: FastAPI) -> None:
 
 
 def _explaining(app: FastAPI, server: Server) -> None:
-    desk = server.desk
+    service = server.service
 
     @app.get("/api/models", responses=FAILURES)
     async def models() -> Models:
         """The models of this server, their labels and the methods that apply."""
-        return desk.about()
+        return service.about()
 
     @app.post("/api/explain", responses=FAILURES)
     async def explain(asked: ExplainRequest, request: Request) -> dict[str, Any]:
         """An explanation, as `Explanation.to_dict` gives it."""
-        job = server.job(asked, lambda job: desk.explanation(asked, job).to_dict())
+        job = server.job(asked, lambda job: service.explanation(asked, job).to_dict())
         return await server.finished(request, job)  # type: ignore[no-any-return]
 
     @app.post("/api/explain/stream", responses=FAILURES, response_class=StreamingResponse)
@@ -191,11 +192,13 @@ def _explaining(app: FastAPI, server: Server) -> None:
             def watch(so_far: Explanation) -> None:
                 job.tell("round", page_data.view(so_far))
 
-            found = desk.explanation(asked, job, watch)
-            return {"explanation": found.to_dict(), "view": page_data.full(found)}
+            explanation = service.explanation(asked, job, watch)
+            return {"explanation": explanation.to_dict(), "view": page_data.full(explanation)}
 
         return server.stream(server.job(asked, work))
 
+
+def _downloading(app: FastAPI, server: Server) -> None:
     @app.post("/api/download/{kind}", responses=FAILURES)
     async def download(
         kind: Literal["html", "json", "png"], asked: ExplainRequest, request: Request
@@ -203,10 +206,10 @@ def _explaining(app: FastAPI, server: Server) -> None:
         """The explanation as a file."""
 
         def work(job: Job) -> bytes:
-            found = desk.explanation(asked, job)
+            explanation = server.service.explanation(asked, job)
             if kind == "png":
-                return page_data.picture(found)
-            return (found.to_html() if kind == "html" else found.to_json()).encode()
+                return page_data.picture(explanation)
+            return (explanation.to_html() if kind == "html" else explanation.to_json()).encode()
 
         body = await server.finished(request, server.job(asked, work, quick=True))
         name = f'attachment; filename="explanation.{kind}"'
@@ -214,24 +217,24 @@ def _explaining(app: FastAPI, server: Server) -> None:
 
 
 def _trying(app: FastAPI, server: Server) -> None:
-    desk = server.desk
+    service = server.service
 
     @app.post("/api/answer", responses=FAILURES)
-    async def answer(asked: RemovalRequest, request: Request) -> Answer:
+    async def answer(asked: RemovalRequest, request: Request) -> RemovalAnswer:
         """The model's true answer to the text without some words, and the predicted one."""
-        job = server.job(asked, lambda job: desk.answer(asked, job), quick=True)
+        job = server.job(asked, lambda job: service.answer(asked, job), quick=True)
         return await server.finished(request, job)  # type: ignore[no-any-return]
 
     @app.post("/api/deletion", responses=FAILURES)
     async def deletion(asked: ExplainRequest, request: Request) -> Curve:
         """The answer while words are removed: the highest-scored first, and at random."""
-        job = server.job(asked, lambda job: desk.deletion(asked, job))
+        job = server.job(asked, lambda job: service.deletion(asked, job))
         return await server.finished(request, job)  # type: ignore[no-any-return]
 
     @app.post("/api/compare", responses=FAILURES)
     async def compare(asked: CompareRequest, request: Request) -> dict[str, Any]:
         """Several explanations of one decision, as `Comparison.to_dict` gives them."""
-        job = server.job(asked, lambda job: desk.comparison(asked, job).to_dict())
+        job = server.job(asked, lambda job: service.comparison(asked, job).to_dict())
         return await server.finished(request, job)  # type: ignore[no-any-return]
 
     @app.post("/api/compare/stream", responses=FAILURES, response_class=StreamingResponse)
@@ -239,7 +242,7 @@ def _trying(app: FastAPI, server: Server) -> None:
         """Server-sent events: progress, then result (comparison, view) or error."""
 
         def work(job: Job) -> dict[str, Any]:
-            found = desk.comparison(asked, job)
-            return {"comparison": found.to_dict(), "view": page_data.compared(found)}
+            comparison = service.comparison(asked, job)
+            return {"comparison": comparison.to_dict(), "view": page_data.compared(comparison)}
 
         return server.stream(server.job(asked, work))

@@ -1,4 +1,4 @@
-"""The line before the model: a bounded queue, a few workers, and work that can be stopped."""
+"""A bounded job queue with a few workers, whose jobs can be cancelled."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ log = logging.getLogger("piste.web")
 
 
 class Busy(PisteError):
-    """As many are waiting as may wait."""
+    """The queue is full."""
 
 
 class Late(PisteError):
-    """It took longer than a request may take."""
+    """The request exceeded its time limit."""
 
 
 class Closing(PisteError):
-    """The server stops."""
+    """The server is shutting down."""
 
 
 class _Stopped(BaseException):
-    """Raised inside stopped work. Not an Exception: a comparison goes on after those."""
+    """Raised inside cancelled work. A BaseException, as comparisons survive Exceptions."""
 
 
 class Job:
-    """One piece of work, and what it tells on the way: progress, rounds, then result or error."""
+    """One piece of work and its events: progress, rounds, then result or error."""
 
     def __init__(self, work: Callable[[Job], Any]) -> None:
         self.work = work
@@ -61,7 +61,7 @@ class Job:
             self.tell("error", error)
 
     def progress(self, done: int, planned: int) -> None:
-        """What `explain` calls; the way to stop it, too."""
+        """Progress callback of `explain`; raises when the job is cancelled."""
         self.check()
         now = time.monotonic()
         if now - self.told >= OFTEN:
@@ -81,9 +81,9 @@ class Job:
         self.stopped.set()
 
     async def listen(self, timeout: float) -> AsyncGenerator[Event, None]:
-        """All it tells, to the result; "beat" where it is silent. Errors are raised.
+        """Yield the events up to the result, and "beat" while there are none. Errors are raised.
 
-        Whoever stops listening stops the work.
+        The job is cancelled when the listener stops.
         """
         end = self.loop.time() + timeout
         try:
@@ -110,8 +110,8 @@ class Job:
             return "beat", None
 
 
-class Line:
-    """Jobs in line for a few workers."""
+class JobQueue:
+    """Jobs waiting for a few workers."""
 
     def __init__(self, most: int, workers: int) -> None:
         self.most = most  # that may wait
@@ -125,7 +125,7 @@ class Line:
             worker.start()
 
     def submit(self, work: Callable[[Job], Any], urgent: bool = False) -> Job:
-        """Put work in line, or say that the line is full.
+        """Queue some work; raises Busy if the queue is full.
 
         urgent: a moment's work for somebody who looks at the page; it goes to the front, and a
         line that is full of long work has as many places more for it.
@@ -145,12 +145,12 @@ class Line:
         return job
 
     def before(self, job: Job) -> int:
-        """How many are served before this one."""
+        """The number of jobs ahead of this one."""
         with self.changed:
             return self.waiting.index(job) if job in self.waiting else 0
 
     def stop(self) -> None:
-        """End all jobs: those who wait are told at once."""
+        """Cancel all jobs; waiting clients are told at once."""
         with self.changed:
             self.closed = True
             for job in (*self.running, *self.waiting):
@@ -174,7 +174,7 @@ class Line:
                     self.running.discard(job)
 
     def _next(self) -> Job | None:
-        """The next in line, once there is one; None at the end."""
+        """Wait for the next job; None after `stop`."""
         with self.changed:
             while not self.waiting and not self.closed:
                 self.changed.wait()

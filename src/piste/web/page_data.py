@@ -109,11 +109,11 @@ def compared(comparison: Comparison) -> dict[str, Any]:
         "rows": [
             {
                 "name": name,
-                "spent": said.spent(found),
-                "parts": _coloured(found),
+                "spent": said.spent(explanation),
+                "parts": _coloured(explanation),
                 "measured": None if name not in figures else _figures(comparison, name),
             }
-            for name, found in comparison.explanations.items()
+            for name, explanation in comparison.explanations.items()
         ],
         "failed": {name: visible(reason) for name, reason in comparison.failed.items()},
         "agreement": [[said.share(value) for value in row] for row in comparison.agreement],
@@ -123,14 +123,14 @@ def compared(comparison: Comparison) -> dict[str, Any]:
 def _coloured(explanation: Explanation) -> list[list[Any]]:
     """Stretches of text with player (the strongest on it), hue and level of colour."""
     shades = strengths(explanation)
-    found = []
+    parts = []
     for part in segments(explanation):
         strength = shade(part, shades)
         colour = (
             [hue(strength, explanation.primary), level(strength)] if part.players else [None, 0]
         )
-        found.append([visible(part.text), list(part.players), *colour])
-    return found
+        parts.append([visible(part.text), list(part.players), *colour])
+    return parts
 
 
 def _figures(comparison: Comparison, name: str) -> dict[str, str]:

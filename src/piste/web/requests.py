@@ -71,7 +71,7 @@ def _with_settings(request: type[Request]) -> type[Request]:
 def _field(setting: dataclasses.Field[Any]) -> tuple[Any, Any]:
     """The type and the limits of a setting, as pydantic wants them."""
     kind, names, default = setting.metadata["kind"], setting.metadata["names"], setting.default
-    wanted: Any = {str: Name, int: StrictInt, float: float}[kind]
+    wanted: Any = {str: Name, int: StrictInt}.get(kind, kind)
     if names:
         wanted = Literal[names]
     if default is None:
@@ -109,7 +109,7 @@ class Said(BaseModel):
     probability: float | None = Field(description="None on the raw scale.")
 
 
-class Answer(BaseModel):
+class RemovalAnswer(BaseModel):
     """The model's true answer to the text without some words, and what was predicted."""
 
     removed: list[int]

@@ -46,8 +46,8 @@ def serve(
         say("Ctrl-C stops it.")
         with suppress(KeyboardInterrupt):  # uvicorn passes the signal on once it has cleaned up
             _uvicorn(server).run(sockets=[listening])
-        server.line.stop()
-        server.line.join()
+        server.queue.stop()
+        server.queue.join()
     say("Stopped.")
 
 
@@ -61,17 +61,17 @@ def bound(settings: Settings) -> socket.socket:
     """The socket at its port; the error is ours to tell, not uvicorn's."""
     numeric = as_address(settings.host)
     family = socket.AF_INET6 if numeric is not None and numeric.version == 6 else socket.AF_INET
-    found = socket.socket(family, socket.SOCK_STREAM)
+    listener = socket.socket(family, socket.SOCK_STREAM)
     try:
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind((settings.host.strip("[]"), settings.port))
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((settings.host.strip("[]"), settings.port))
     except OSError as error:
-        found.close()
+        listener.close()
         raise SettingError(
             f"Cannot listen at {settings.host}, port {settings.port}: {error.strerror}.",
             "Give another --port (0: a free one), or another --host.",
         ) from error
-    return found
+    return listener
 
 
 def address(settings: Settings) -> str:
@@ -95,7 +95,7 @@ def _uvicorn(server: Server) -> uvicorn.Server:
         """Ends running explanations first: uvicorn waits for open answers."""
 
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-            server.line.stop()
+            server.queue.stop()
             super().handle_exit(sig, frame)
 
     config = uvicorn.Config(

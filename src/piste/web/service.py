@@ -1,4 +1,4 @@
-"""What is done for a request, in a worker's thread; results of a text are kept for the next one."""
+"""The work behind each request, run in a worker's thread; recent results are cached."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from piste.result.explanation import Cost, Explanation, Target
 from piste.text.players import Players
 from piste.web.job_queue import Job
 from piste.web.requests import (
-    Answer,
     CompareRequest,
     Curve,
     ExplainRequest,
     ModelInfo,
     Models,
+    RemovalAnswer,
     RemovalRequest,
     Said,
 )
@@ -38,7 +38,7 @@ KEPT = 64  # texts, and as many explanations
 MOST_ANSWERS = 4096  # of one text
 ORDERS = 5  # random ones, beside a deletion curve
 Kept = TypeVar("Kept")
-Watch = Callable[[Explanation], None]
+OnRound = Callable[[Explanation], None]
 
 
 class TooLong(InputError):
@@ -46,7 +46,7 @@ class TooLong(InputError):
 
 
 class Recent(OrderedDict[object, Kept]):
-    """The last few results, by what was asked. For several threads."""
+    """A thread-safe cache of the most recent results, by request."""
 
     def __init__(self, most: int = KEPT) -> None:
         super().__init__()
@@ -58,12 +58,12 @@ class Recent(OrderedDict[object, Kept]):
                 self.move_to_end(key)
             return self.get(key)
 
-    def keep(self, key: object, found: Kept) -> Kept:
+    def keep(self, key: object, value: Kept) -> Kept:
         with self.lock:
-            self[key] = found
+            self[key] = value
             while len(self) > self.most:
                 self.popitem(last=False)
-        return found
+        return value
 
 
 @dataclass
@@ -88,13 +88,13 @@ class OpenDecision:
         return [0.0, *shares.tolist()], np.concatenate([whole, whole - falls])
 
     def forget(self) -> None:
-        """Answers are kept so that nothing is asked twice, but not for ever."""
+        """Clear the cached answers when there are too many."""
         if len(self.decision.query.answers) > MOST_ANSWERS:
             self.decision.query.answers.clear()
 
 
-class Desk:
-    """The models that were given at the start, and what is done with them."""
+class Service:
+    """The served models, with caches of recent decisions and explanations."""
 
     def __init__(self, models: Mapping[str, Classifier], max_chars: int) -> None:
         if not models:
@@ -112,7 +112,7 @@ class Desk:
         return Models(models=infos, units=list(UNITS), max_chars=self.max_chars)
 
     def check(self, asked: ExplainRequest) -> None:
-        """What can be refused before anybody waits in line."""
+        """Refuse what can be refused before the request is queued."""
         size = len(asked.text) + len(asked.pair or "")
         if size > self.max_chars:
             raise TooLong(
@@ -138,17 +138,17 @@ class Desk:
         return self.decisions.keep(key, OpenDecision(decision))
 
     def knows(self, asked: ExplainRequest) -> bool:
-        """Whether the explanation is kept from before."""
+        """Whether the explanation is cached."""
         return self.explanations.find(asked.key()) is not None
 
     def explanation(
-        self, asked: ExplainRequest, job: Job, watch: Watch | None = None
+        self, asked: ExplainRequest, job: Job, watch: OnRound | None = None
     ) -> Explanation:
-        """The explanation; `watch` is shown each round's, with the scores so far."""
+        """The explanation; `watch` is called after each round with the scores so far."""
         key = asked.key()
-        found = self.explanations.find(key)
-        if found is not None:
-            return found
+        known = self.explanations.find(key)
+        if known is not None:
+            return known
         open_decision = self.decision(asked)
         job.check()
 
@@ -168,14 +168,14 @@ class Desk:
         )
         return self.explanations.keep(key, explanation)
 
-    def answer(self, asked: RemovalRequest, job: Job) -> Answer:
-        """The honest test: words really removed, and what the explanation said would happen."""
+    def answer(self, asked: RemovalRequest, job: Job) -> RemovalAnswer:
+        """The model's answer without these words, beside the explanation's prediction."""
         explanation, tried = self.explanation(asked, job), self._tried(asked)
         removed, target = set(asked.removed), explanation.target
         _check_removed(removed, tried.decision.players)
         (score, choice), (_, before) = tried.without(removed), tried.without(set())
         predicted, why = _predicted(explanation, sorted(removed))
-        return Answer(
+        return RemovalAnswer(
             removed=sorted(removed),
             label=target.label,
             scale=target.scale,

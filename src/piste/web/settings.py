@@ -35,7 +35,7 @@ class Settings:
     def checked(self) -> Settings:
         """The settings, with a token where one is needed; or the error for one that is wrong."""
         if not self.host.strip():
-            raise SettingError("The host is empty.", f"Leave it out for {LOCAL}.")
+            raise SettingError(f"The host is {self.host!r}.", f"Leave it out for {LOCAL}.")
         if whole_number("the port", self.port, 0) > 65535:
             raise SettingError(f"There is no port {self.port}.", "Give 0 (a free one) to 65535.")
         whole_number("the queue", self.queue, 1)
@@ -52,7 +52,10 @@ class Settings:
         if self.token is None:
             return None if self.is_local else secrets.token_urlsafe(24)
         if not (self.token.isascii() and self.token.isprintable() and self.token.strip()):
-            raise SettingError("The token is empty or odd.", "Use letters, digits, - and _.")
+            raise SettingError(
+                "The token is empty or has characters that a header cannot carry.",
+                "Use letters, digits, - and _.",
+            )
         if not self.is_local and len(self.token) < LEAST_TOKEN:
             raise SettingError(
                 f"A token of {len(self.token)} characters can be guessed.",

@@ -4,10 +4,10 @@ import { el } from "./draw.js";
 
 function fields(operation, schemas) {
   const body = operation.requestBody?.content["application/json"].schema.$ref;
-  const found = body ? schemas[body.split("/").pop()] : null;
-  if (!found) return [];
-  return Object.entries(found.properties).map(([name, about]) => {
-    const must = found.required?.includes(name) ? "required" : `else ${JSON.stringify(about.default ?? null)}`;
+  const schema = body ? schemas[body.split("/").pop()] : null;
+  if (!schema) return [];
+  return Object.entries(schema.properties).map(([name, about]) => {
+    const must = schema.required?.includes(name) ? "required" : `else ${JSON.stringify(about.default ?? null)}`;
     return el("li", {}, el("code", {}, name), ` (${must}) ${about.description ?? ""}`);
   });
 }

@@ -84,12 +84,12 @@ function errorBars({ error, x, y }) {
   return svg("path", { class: "error", d: `M${left} ${y}H${right}M${x} ${top}V${bottom}` });
 }
 
-function mark(view, found, index) {
-  const shared = { class: "mark", tabindex: index ? -1 : 0, role: "img", "aria-label": found.said };
+function mark(view, point, index) {
+  const shared = { class: "mark", tabindex: index ? -1 : 0, role: "img", "aria-label": point.said };
   const shape = view.scatter
-    ? svg("circle", { ...shared, cx: found.x, cy: found.y, r: 5 })
-    : svg("rect", { ...shared, x: found.x, y: found.y, width: found.width, height: 16 });
-  return set(shape, coloured(view, [found.player]), []);
+    ? svg("circle", { ...shared, cx: point.x, cy: point.y, r: 5 })
+    : svg("rect", { ...shared, x: point.x, y: point.y, width: point.width, height: 16 });
+  return set(shape, coloured(view, [point.player]), []);
 }
 
 function name(view, { player, x, y, text }) {
@@ -113,7 +113,7 @@ export function chart(view, given) {
     ...axes(view, given.frame),
     ...given.labels.map(leader),
     ...given.marks.map(errorBars),
-    ...given.marks.map((found, index) => mark(view, found, index)),
+    ...given.marks.map((point, index) => mark(view, point, index)),
     ...given.labels.map((label) => name(view, label)),
     view.scatter ? svg("text", { class: "now", "aria-hidden": true }) : null,
   );
@@ -133,15 +133,15 @@ export function row({ name: method, spent, parts, measured }, likeness) {
 }
 
 // How the answer falls while words go: ours as a line, random orders as a dashed one.
-export function curve(found, kind, width) {
+export function curve(deletion, kind, width) {
   const [height, frame] = [250, [46, 12, width - 16, 206]];
   const [left, top, right, bottom] = frame;
-  const all = [...found.by_score, ...found.at_random];
-  const sure = found.scale === "probability";
+  const all = [...deletion.by_score, ...deletion.at_random];
+  const sure = deletion.scale === "probability";
   const [low, high] = sure ? [0, 1] : [Math.min(0, ...all), Math.max(0, ...all) || 1];
   const x = (share) => left + share * (right - left);
   const y = (score) => bottom - ((score - low) / (high - low)) * (bottom - top);
-  const path = (scores) => scores.map((score, i) => `${i ? "L" : "M"}${x(found.removed[i]).toFixed(1)} ${y(score).toFixed(1)}`).join("");
+  const path = (scores) => scores.map((score, i) => `${i ? "L" : "M"}${x(deletion.removed[i]).toFixed(1)} ${y(score).toFixed(1)}`).join("");
   const across = [0, 0.25, 0.5, 0.75, 1].map((share) => [x(share), share ? `${share * 100} %` : "0"]);
   const up = [0, 0.25, 0.5, 0.75, 1].map((part) => {
     const score = low + part * (high - low);
@@ -152,7 +152,7 @@ export function curve(found, kind, width) {
     { class: `chart ${kind}`, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-labelledby": "curve-said" },
     ...grid(across, up, frame),
     svg("text", { class: "axis", x: right, y: bottom + 33, "text-anchor": "end" }, "words removed →"),
-    svg("path", { class: "chance", d: path(found.at_random) }),
-    svg("path", { class: "ours", d: path(found.by_score) }),
+    svg("path", { class: "chance", d: path(deletion.at_random) }),
+    svg("path", { class: "ours", d: path(deletion.by_score) }),
   );
 }

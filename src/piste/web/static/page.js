@@ -215,7 +215,7 @@ const compareAll = (signal) => stream("/api/compare/stream", { ...asked, measure
   .then(({ view }) => {
     $("verdict").textContent = view.verdict;
     const failed = Object.entries(view.failed).map(([name, reason]) => el("p", { class: "hint" }, `${name} could not run: ${reason}`));
-    $("rows").replaceChildren(...view.rows.map((found, index) => row(found, index ? view.agreement[0][index] : null)), ...failed);
+    $("rows").replaceChildren(...view.rows.map((explanation, index) => row(explanation, index ? view.agreement[0][index] : null)), ...failed);
     $("row-key").textContent =
       `Blue speaks for ${view.label}, orange against; violet takes no side. Each method has a scale of its own. ` +
       "Ranks like the first: 1 is the same order of words, 0 unrelated.";
@@ -223,14 +223,14 @@ const compareAll = (signal) => stream("/api/compare/stream", { ...asked, measure
     link.show(current());
   });
 
-const deletion = (signal) => json("/api/deletion", asked, signal).then((found) => {
-  $("curve-chart").replaceChildren(curve(found, "wide", 560), curve(found, "narrow", 330));
-  const told = (score) => (found.scale === "probability" ? percent(score) : link.signed(score));
-  const fifth = found.removed.findIndex((share) => share >= 0.2);
-  const at = fifth < 0 ? found.removed.length - 1 : fifth;
+const deletion = (signal) => json("/api/deletion", asked, signal).then((curves) => {
+  $("curve-chart").replaceChildren(curve(curves, "wide", 560), curve(curves, "narrow", 330));
+  const told = (score) => (curves.scale === "probability" ? percent(score) : link.signed(score));
+  const fifth = curves.removed.findIndex((share) => share >= 0.2);
+  const at = fifth < 0 ? curves.removed.length - 1 : fifth;
   $("curve-said").textContent =
-    `Line: the words that ${found.method} scores highest go first; with ${percent(found.removed[at])} of them gone, ` +
-    `${found.label} is at ${told(found.by_score[at])}. Dashed: any words go, the mean of five random orders; then it is at ${told(found.at_random[at])}. ` +
+    `Line: the words that ${curves.method} scores highest go first; with ${percent(curves.removed[at])} of them gone, ` +
+    `${curves.label} is at ${told(curves.by_score[at])}. Dashed: any words go, the mean of five random orders; then it is at ${told(curves.at_random[at])}. ` +
     "The faster the line falls, the better the scores say what the decision hangs on.";
   reveal("curve", $("curve-said").textContent);
 });

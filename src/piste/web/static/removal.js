@@ -96,17 +96,17 @@ export class Removal {
     }
   }
 
-  answered(found) {
+  answered(answer) {
     this.problem(null);
     const rows = [
-      this.row("whole text", found.whole, "model"),
-      this.row("without: the model", found.true, "model"),
-      found.predicted ? this.row("without: predicted", found.predicted, "guess") : null,
+      this.row("whole text", answer.whole, "model"),
+      this.row("without: the model", answer.true, "model"),
+      answer.predicted ? this.row("without: predicted", answer.predicted, "guess") : null,
     ];
-    $("certainty").textContent = found.whole.probability === null ? "" : "probability";
-    $("scale").textContent = found.scale;
+    $("certainty").textContent = answer.whole.probability === null ? "" : "probability";
+    $("scale").textContent = answer.scale;
     document.querySelector(".truth tbody").replaceChildren(...rows.filter(Boolean));
-    $("finding").replaceChildren(...this.finding(found));
+    $("finding").replaceChildren(...this.finding(answer));
     $("answer").hidden = false;
     $("answer").classList.remove("stale");
     this.say($("finding").textContent);
