@@ -20,7 +20,7 @@ from papers.experiments.reviews import (
     review_model,
 )
 from papers.tables import Table
-from piste import Example, Explanation, KernelShap, Lime, Slalom, explain
+from piste import Context, Example, Explanation, KernelShap, Lime, Slalom, explain
 from piste.arrays import Ragged
 from piste.decision import Decision
 from piste.methods import Method
@@ -70,12 +70,12 @@ def mean_errors(
 
 
 def methods(samples: int) -> dict[str, Method]:
-    """Both of the paper's SLALOMs, piste's two focuses, and the additive ones."""
+    """Both of the paper's SLALOMs, piste's own and its context, and the additive ones."""
     return {
         "SLALOM-eff": replace(Slalom.paper("eff"), samples=samples),
         "SLALOM-fidel": replace(Slalom.paper("fidel"), deletions=samples),
-        "piste, focus on the tokens": Slalom(),
-        "piste, focus on the text": Slalom(focus="text"),
+        "piste, slalom": Slalom(),
+        "piste, context": Context(),
         "LIME": Lime(samples=samples),
         "SHAP": KernelShap(samples=samples),
     }

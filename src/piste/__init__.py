@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from piste.methods.attention import Attention as Attention
     from piste.methods.base import Attribution as Attribution
     from piste.methods.base import Method as Method
+    from piste.methods.context import Context as Context
     from piste.methods.gam import GamSurrogate as GamSurrogate
     from piste.methods.gradients import Gradients as Gradients
     from piste.methods.integrated_gradients import IntegratedGradients as IntegratedGradients
@@ -45,6 +46,9 @@ if TYPE_CHECKING:
     from piste.options import Options as Options
     from piste.result.explanation import Explanation as Explanation
     from piste.result.explanation import Player as Player
+    from piste.result.parts import Pair as Pair
+    from piste.result.parts import PlayerSet as PlayerSet
+    from piste.result.parts import Prediction as Prediction
     from piste.runs.evaluate import evaluate as evaluate
     from piste.runs.lexicon import build_lexicon as build_lexicon
     from piste.runs.run import run as run
@@ -73,6 +77,9 @@ _HOMES = {
     "Example": "piste.data",
     "Explanation": "piste.result.explanation",
     "Player": "piste.result.explanation",
+    "Prediction": "piste.result.parts",
+    "Pair": "piste.result.parts",
+    "PlayerSet": "piste.result.parts",
     "Options": "piste.options",
     "Decision": "piste.decision",
     "METHODS": "piste.methods",
@@ -82,6 +89,7 @@ _HOMES = {
     "SlalomAna": "piste.methods.slalom.analytic",
     "Anchors": "piste.methods.anchors",
     "Attention": "piste.methods.attention",
+    "Context": "piste.methods.context",
     "GamSurrogate": "piste.methods.gam",
     "Gradients": "piste.methods.gradients",
     "IntegratedGradients": "piste.methods.integrated_gradients",

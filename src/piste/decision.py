@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import expit, logsumexp
 
-from piste.arrays import FloatArray, IntArray, Ragged
+from piste.arrays import BoolArray, FloatArray, IntArray, Ragged
 from piste.errors import InputError, OutputError, SettingError, choices
 from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier
@@ -72,6 +72,12 @@ class Decision:
     def target_scores(self, logits: FloatArray) -> FloatArray:
         """The target's score [rows] in the model's outputs [rows, outputs]."""
         return margins(logits, self.query.classifier, self.target.index)
+
+    def decides(self, logits: FloatArray) -> BoolArray:
+        """Whether the model decides for the target [rows], given its outputs [rows, outputs]."""
+        single = self.query.classifier.outputs == "labels" or logits.shape[1] == 1
+        index = self.target.index
+        return np.asarray(logits[:, index] > 0 if single else logits.argmax(axis=1) == index)
 
     def keeping(self, kept: Iterable[IntArray]) -> FloatArray:
         """The target's score [sets] for each set of kept players; all others are deleted."""

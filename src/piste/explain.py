@@ -28,7 +28,7 @@ from piste.text.encoding import Encoding, cut, texts
 def explain(
     text: str,
     classifier: Classifier | str | None = None,
-    method: str | Method = "slalom",
+    method: str | Method = "context",
     *,
     pair: str | None = None,
     target: str | int | None = None,
@@ -83,6 +83,8 @@ def explain(
 def choose_method(method: str | Method, options: Options) -> Method:
     """The method, with the lexicon where there is one."""
     chosen = find_method(method)
+    if options.effort is not None:
+        chosen = chosen.with_effort(options.effort)
     if options.words is None:
         return chosen
     return chosen.with_lexicon(options.words, options.refine)
@@ -152,6 +154,10 @@ def _explained(encoding: Encoding, query: Query, plan: _Plan) -> Explanation:
         frame_share=attribution.frame_share,
         stopped=attribution.stopped,
         formula=attribution.formula,
+        parts=attribution.parts,
+        base=attribution.base,
+        flip=attribution.flip,
+        core=attribution.core,
         second=encoding.second,
         notes=(
             *encoding.notes,

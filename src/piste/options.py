@@ -23,6 +23,7 @@ __all__ = ["Options"]
 UNITS = ("word", "token", "sentence")
 REPEATS = ("shared", "separate")
 LONG = ("truncate", "windows")
+EFFORTS = ("quick", "normal", "thorough")
 ALL = "all"  # as a target: every class
 BATCH_TOKENS = 8192  # big batches of short sequences: many small ones are several times slower
 Check = Callable[[str, Any], Any]  # a setting's name and value; returns the value as it is used
@@ -103,6 +104,12 @@ class Options:
         int,
         at_least(0),
         remote=False,
+    )
+    effort: str | None = setting(
+        None,
+        "How much to ask with context: quick, normal or thorough; without it, normal.",
+        str,
+        names=EFFORTS,
     )
     seed: int = setting(0, "Same seed, same scores.", int, at_least(0))
     budget: int | None = setting(

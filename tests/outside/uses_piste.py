@@ -31,7 +31,9 @@ if explanation.fidelity is not None:
     assert_type(explanation.fidelity.r2, float | None)
 explanation.to_pandas()
 piste.explain("A text.", piste.load("my-org/my-classifier"), Lime(samples=100))
-piste.explain("A text.", method=piste.Slalom(focus="text"), tolerance=0.1)
+piste.explain("A text.", method=piste.Context(effort="quick"), tolerance=0.1)
+assert_type(explanation.predict([0, 1]), piste.Prediction)
+assert_type(explanation.pairs(3), list[piste.Pair])
 
 comparison = piste.compare("A text.", methods=["slalom", piste.adapt({"text": 1.0})], measure=True)
 assert_type(comparison.explanations["slalom"], piste.Explanation)

@@ -16,11 +16,10 @@ from piste.cli.common import (
     waiting,
     write,
 )
-from piste.errors import SettingError, choices
+from piste.errors import SettingError
 from piste.options import Options
 
 if TYPE_CHECKING:
-    from piste.methods.base import Method
     from piste.models.protocol import Classifier
 
 Question = tuple[tuple[str, ...], str]  # label words, and the prompt that asks for one
@@ -33,11 +32,7 @@ def explain(
     file: options.File = None,
     model: options.Model = "demo",
     pair: options.Pair = None,
-    method: options.Method = "slalom",
-    focus: Annotated[
-        str | None,
-        typer.Option(help="With slalom: tokens, or text (predicts removals too; 4 times as dear)."),
-    ] = None,
+    method: options.Method = "context",
     json: options.Json = None,
     html: options.Html = None,
     figure: options.FigureFile = None,
@@ -66,17 +61,18 @@ def explain(
     """Explain why the model classifies TEXT as it does."""
     import piste
     from piste.cli.progress import LateBar
+    from piste.methods import find_method
     from piste.render.terminal import show
 
     check_quotes(text, context.args)
     wanted = read(text, file, "explain")
     check_paths(json, html, figure)
-    chosen = _chosen(method, focus)
+    find_method(method)  # typos should not wait for the model to load
     Options.of(**settings)  # typos should not wait for the model to load
     question = _question(endpoint, labels, prompt, model)
     classifier = _classifier(model, device, trust_remote_code, endpoint, api, question)
     with LateBar("Asking the model") as bar:
-        explanation = piste.explain(wanted, classifier, chosen, pair=pair, progress=bar, **settings)
+        explanation = piste.explain(wanted, classifier, method, pair=pair, progress=bar, **settings)
     write(explanation, json, html, figure)
     if json != "-":
         shown(explanation, show)
@@ -122,17 +118,3 @@ def _question(
         "A language model needs label words and a prompt.",
         "Give both --labels positive,negative and --prompt FILE.",
     )
-
-
-def _chosen(method: str, focus: str | None) -> "str | Method":
-    from piste.methods import find_method
-    from piste.methods.slalom import FOCUSES, Slalom
-
-    find_method(method)  # typos should not wait for the model to load
-    if focus is None:
-        return method
-    if method != "slalom":
-        raise SettingError(f"{method} has no focus.", "Leave --focus out, or use slalom.")
-    if focus not in FOCUSES:
-        raise choices("focus", focus, FOCUSES)
-    return Slalom(focus=focus)  # type: ignore[arg-type]  # just checked

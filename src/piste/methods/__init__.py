@@ -6,6 +6,7 @@ from piste.errors import SettingError, choices
 from piste.methods.anchors import Anchors
 from piste.methods.attention import Attention
 from piste.methods.base import Attribution, Method
+from piste.methods.context import Context
 from piste.methods.gam import GamSurrogate
 from piste.methods.gradients import Gradients
 from piste.methods.integrated_gradients import IntegratedGradients
@@ -22,6 +23,7 @@ __all__ = ["METHODS", "Attribution", "Method"]
 METHODS: Mapping[str, Method] = {
     method.name: method
     for method in (
+        Context(),
         Slalom(),
         SlalomAna(),
         Lime(),

@@ -16,6 +16,7 @@ from piste.lexicon import Lexicon
 from piste.models.protocol import Classifier
 from piste.result.explanation import FEW_CHECKS, Agreement, Fidelity, FitReport, Stopped, Target
 from piste.result.formula import Formula
+from piste.result.parts import PartAnswers, PlayerSet
 
 TOO_FEW = "There are fewer answers than scores to fit: raise the budget."
 
@@ -34,6 +35,10 @@ class Attribution:
     frame_share: float | None = None
     stopped: Stopped | None = None
     formula: Formula | None = None
+    parts: PartAnswers | None = None
+    base: float | None = None  # the score of the empty text
+    flip: PlayerSet | None = None
+    core: PlayerSet | None = None
     target: Target | None = None  # where another number is explained than was asked for
     notes: tuple[str, ...] = ()
 
@@ -70,6 +75,10 @@ class Method:
     def for_every_class(self) -> Method | None:
         """The form of the method that scores all classes at once; None: one after the other."""
         return None
+
+    def with_effort(self, effort: str) -> Method:
+        """The form of the method that asks less or more; others than `context` have none."""
+        return self
 
     def with_lexicon(self, lexicon: Lexicon, refine: int | None) -> Method:
         """The form of the method that takes known words from a lexicon."""

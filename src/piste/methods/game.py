@@ -48,19 +48,13 @@ class Game:
 
     def decides(self, keep: BoolArray) -> BoolArray:
         """Whether the model decides for the target [rows]; an empty text decides nothing."""
-        outputs, index = self.query.classifier.outputs, self.decision.target.index
-        if outputs == "raw":
+        if self.query.classifier.outputs == "raw":
             raise SettingError(
                 "This model gives a number, not a decision that words could keep.",
                 "Use slalom, lime or occlusion.",
             )
 
-        def decided(logits: FloatArray) -> FloatArray:
-            alone = outputs == "labels" or logits.shape[1] == 1
-            yes = logits[:, index] > 0 if alone else logits.argmax(axis=1) == index
-            return np.asarray(yes, dtype=np.float64)
-
-        return self._answers(keep, decided) > 0
+        return self._answers(keep, lambda logits: self.decision.decides(logits).astype(float)) > 0
 
     def _answers(self, keep: BoolArray, read: Callable[[FloatArray], FloatArray]) -> FloatArray:
         """What is read from the model's outputs for each coalition; 0 where there is no text."""

@@ -5,25 +5,28 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from piste.arrays import FloatArray
+from piste.arrays import BoolArray, FloatArray
 from piste.errors import FileError, SettingError, choices, printable
 from piste.files import also_written
 from piste.options import whole_number
 from piste.result.formula import Formula
+from piste.result.parts import Pair, PartAnswers, PlayerSet, Prediction
 from piste.result.scores import score
 
 if TYPE_CHECKING:
     import pandas
 
-SCHEMA = 1
+    from piste.surrogates.parts import PartSurrogate
+
+SCHEMA = 2
 FEW_CHECKS = 5  # an R2 of fewer sequences says nothing
 
 
@@ -169,69 +172,125 @@ class Explanation:
     frame_share: float | None = None  # of the surrogate's attention, on special tokens
     tolerance: float | None = None  # as asked for; the one that held is in `stopped`
     stopped: Stopped | None = None  # None where the method does not sample in rounds
-    formula: Formula | None = None  # the surrogate itself, where there is one
+    formula: Formula | None = None  # SLALOM itself, where it was fitted
+    parts: PartAnswers | None = None  # what was asked about parts of the text, and fitted to it
+    base: float | None = None  # the model's score of the empty text, where it was asked
+    flip: PlayerSet | None = None  # the fewest players found whose removal turns the decision
+    core: PlayerSet | None = None  # the fewest found that keep the decision by themselves
     second: int | None = None  # where in `text` the second text of a pair begins
     notes: tuple[str, ...] = field(default=())
 
     def top(self, n: int = 10, by: str | None = None) -> list[Row]:
         """The `n` players with the strongest score (absolute value), strongest first.
 
-        Equal players are one row, unless the method scores their places apart.
+        Equal players are one row: their scores are summed where they add up, and else those of the
+        strongest, unless the method scores their places apart.
         """
         name = by or self.primary
         if name not in self.scores:
             raise choices("score", name, list(self.scores))
         n = whole_number("n", n, 0)
-        order = np.argsort(-np.abs(self.scores[name]), kind="stable")
-        keys = self._rows(name)
-        first_of_group: dict[int, int] = {}
-        for index in order.tolist():
-            first_of_group.setdefault(keys[index], index)
-        times = Counter(keys)
-        return [
-            Row(
-                self.players[index],
-                times[group],
-                {key: float(values[index]) for key, values in self.scores.items()},
-                {key: float(values[index]) for key, values in self.errors.items()},
+        rows = [self._row(members) for members in self._together(name)]
+        rows.sort(key=lambda row: -abs(row.scores[name]))
+        return rows[:n]
+
+    def _together(self, name: str) -> list[list[int]]:
+        """Which players stand in one row of `top`, the strongest of them first."""
+        members: dict[int, list[int]] = {}
+        for index in np.argsort(-np.abs(self.scores[name]), kind="stable").tolist():
+            members.setdefault(self.players[index].group, []).append(index)
+        rows = []
+        for indices in members.values():
+            values = self.scores[name][indices]
+            same = np.ptp(values) <= 1e-9 * np.abs(self.scores[name]).max()
+            summed = self.parts is not None  # effects of places, which add up
+            rows += [indices] if same or summed else [[index] for index in indices]
+        return rows
+
+    def _row(self, members: list[int]) -> Row:
+        def told(name: str, values: FloatArray, error: bool) -> float:
+            if self.parts is None or not score(name).adds_up:
+                return float(values[members[0]])
+            some = values[members]
+            return float(np.sqrt(np.sum(some**2)) if error else some.sum())
+
+        return Row(
+            self.players[members[0]],
+            len(members),
+            {name: told(name, values, False) for name, values in self.scores.items()},
+            {name: told(name, values, True) for name, values in self.errors.items()},
+        )
+
+    def predict(self, kept: Iterable[int]) -> Prediction:
+        """The target's score of the text with only these players (indices), as predicted.
+
+        Of a part that was asked it is the model's own answer, with an error of 0.
+        """
+        part = self._part(kept, "kept")
+        if self._surrogate is not None:
+            score, error = self._surrogate.predict(part)[0, 0], self._surrogate.errors(part)[0, 0]
+            return Prediction(float(score), float(error))
+        if self.formula is not None:
+            return Prediction(float(self.formula.scores(part)[0]), None)
+        raise SettingError(
+            f"The scores of {self.method} predict no parts of the text.", "Use context or slalom."
+        )
+
+    def pairs(self, n: int = 10) -> list[Pair]:
+        """The `n` pairs of players that act together most strongly, strongest first."""
+        n = whole_number("n", n, 0)
+        if self._surrogate is None:
+            raise SettingError(
+                f"{self.method} knows words, not what they do together.", 'Use method="context".'
             )
-            for group, index in list(first_of_group.items())[:n]
+        pairs, effects, errors = self._surrogate.strongest_pairs(n)
+        return [
+            Pair(int(first), int(second), float(effect), float(error))
+            for (first, second), effect, error in zip(pairs, effects, errors, strict=True)
         ]
 
-    def _rows(self, name: str) -> list[int]:
-        """Which row of `top` each player stands in: one for equal players with equal scores."""
-        members: dict[int, list[int]] = {}
-        for index, player in enumerate(self.players):
-            members.setdefault(player.group, []).append(index)
-        keys = list(range(len(self.players)))
-        for indices in members.values():
-            if np.ptp(self.scores[name][indices]) <= 1e-9 * np.abs(self.scores[name]).max():
-                for index in indices:
-                    keys[index] = indices[0]
-        return keys
+    @cached_property
+    def _surrogate(self) -> PartSurrogate | None:
+        """The surrogate, from what was kept of it."""
+        if self.parts is None or len(self.players) < 2:
+            return None
+        from piste.surrogates.parts import PartSurrogate  # lies to the right of this room
+
+        groups = np.array([player.group for player in self.players], dtype=np.int64)
+        return PartSurrogate.of(self.parts, self.formula, groups)
+
+    def _part(self, players: Iterable[int], name: str) -> BoolArray:
+        """A mask [1, players] of these players, after checks."""
+        if isinstance(players, str) or not isinstance(players, Iterable):
+            raise SettingError(f"{name} is {players!r}.", "Give indices of players: [3], [1, 2].")
+        indices = sorted({whole_number("a player's index", index, 0) for index in players})
+        if indices and indices[-1] >= len(self.players):
+            raise SettingError(
+                f"There is no player {indices[-1]}.", f"The last is {len(self.players) - 1}."
+            )
+        part = np.zeros((1, len(self.players)), dtype=bool)
+        part[0, indices] = True
+        return part
 
     def change(self, removed: Sequence[int]) -> float:
         """How far the target's score falls without these players, as the explanation predicts it.
 
-        By the surrogate's formula where there is one, else the sum of the players' own scores:
-        those named `removal`, or the primary ones.
+        By the surrogate where there is one, else the sum of the players' own scores: those named
+        `removal`, or the primary ones.
         """
-        if isinstance(removed, str) or not isinstance(removed, Iterable):
-            raise SettingError(f"removed is {removed!r}.", "Give indices of players: [3], [1, 2].")
-        gone = sorted({whole_number("a player's index", index, 0) for index in removed})
-        if gone and gone[-1] >= len(self.players):
-            raise SettingError(
-                f"There is no player {gone[-1]}.", f"The last is {len(self.players) - 1}."
-            )
+        gone = self._part(removed, "removed")
+        if self._surrogate is not None:
+            whole, rest = self._surrogate.predict(np.vstack([gone | True, ~gone]))[:, 0]
+            return float(whole - rest)
         if self.formula is not None:
-            return self.formula.change(gone)
+            return self.formula.change(np.flatnonzero(gone[0]).tolist())
         own = "removal" if "removal" in self.scores else self.primary
         if not score(own).predicts:
             raise SettingError(
                 f"The scores of {self.method} order {self.unit}s, and predict no change.",
-                "Use slalom, lime, kernel-shap or occlusion.",
+                "Use context, slalom, lime, kernel-shap or occlusion.",
             )
-        return float(self.scores[own][gone].sum())
+        return float(self.scores[own][gone[0]].sum())
 
     @property
     def elsewhere(self) -> bool:

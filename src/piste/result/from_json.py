@@ -10,7 +10,6 @@ import numpy as np
 from piste.arrays import FloatArray
 from piste.errors import FileError
 from piste.result.explanation import (
-    SCHEMA,
     Agreement,
     Cost,
     Explanation,
@@ -21,7 +20,10 @@ from piste.result.explanation import (
     Target,
 )
 from piste.result.formula import Formula
+from piste.result.parts import PartAnswers, PlayerSet
 
+STEEPEST = 50.0  # slope of a kernel: its exponential is still a number
+SCHEMAS = (1, 2)  # 0.1 wrote the first, in which nothing is kept of parts
 T = TypeVar("T")
 LARGEST = 1e102  # the product of three such numbers is still one: nothing overflows in a picture
 
@@ -45,13 +47,13 @@ def _malformed(why: str) -> FileError:
 
 
 def _explanation(data: Mapping[str, Any]) -> Explanation:
-    if data["schema"] != SCHEMA:
-        raise ValueError(f"schema {data['schema']!r} is not {SCHEMA}")
+    if data["schema"] not in SCHEMAS:
+        raise ValueError(f"schema {data['schema']!r} is none of {SCHEMAS}")
     text = _string(data["text"])
     players = tuple(_player(item, len(text)) for item in _sequence(data["players"]))
     scores = {name: _scores(v, len(players)) for name, v in _mapping(data["scores"]).items()}
     errors = {name: _scores(v, len(players)) for name, v in _mapping(data["errors"]).items()}
-    if errors and errors.keys() != scores.keys():
+    if not errors.keys() <= scores.keys():
         raise ValueError(f"errors of {sorted(errors)} do not go with scores of {sorted(scores)}")
     lowest = min((float(error.min(initial=0)) for error in errors.values()), default=0.0)
     if lowest < 0:
@@ -83,6 +85,10 @@ def _explanation(data: Mapping[str, Any]) -> Explanation:
         frame_share=_maybe(data["frame_share"], _number),
         stopped=_maybe(data.get("stopped"), _stopped),
         formula=_maybe(data.get("formula"), lambda value: _formula(value, len(players))),
+        parts=_maybe(data.get("parts"), lambda value: _parts(value, len(players))),
+        base=_maybe(data.get("base"), _number),
+        flip=_maybe(data.get("flip"), lambda value: _player_set(value, len(players))),
+        core=_maybe(data.get("core"), lambda value: _player_set(value, len(players))),
         second=_maybe(data.get("second"), lambda value: _place(value, len(text))),
         notes=tuple(_string(note) for note in _sequence(data["notes"])),
     )
@@ -174,8 +180,41 @@ def _formula(value: Any, players: int) -> Formula:
         lengths=lengths,
         level=_scores(data["level"], knots, "knots"),
         scale=_scores(data["scale"], knots, "knots"),
-        removal_scale=_number(data["removal_scale"]),
-        removal_effects=_maybe(data["removal_effects"], lambda value: _scores(value, players)),
+    )
+
+
+def _parts(value: Any, players: int) -> PartAnswers:
+    data = _mapping(value)
+    kept = tuple(_string(part) for part in _sequence(data["kept"]))
+    if len(kept) < 2 or any(len(part) != players or set(part) - {"0", "1"} for part in kept):
+        raise ValueError("the parts are not strings of 0 and 1, one for each player")
+    if not isinstance(data["on_slalom"], bool):
+        raise TypeError(f"on_slalom is {data['on_slalom']!r}, not true or false")
+    relevances = _scores(data["relevances"], players)
+    numbers = {name: _number(data[name]) for name in ("noise", "amplitude", "inflation")}
+    for name, number in (*numbers.items(), ("a relevance", float(relevances.min(initial=1.0)))):
+        if number <= 0:
+            raise ValueError(f"{name} is not above 0: {number}")
+    slope = _number(data["slope"])
+    if abs(slope) > STEEPEST:
+        raise ValueError(f"the slope is steeper than {STEEPEST}: {slope}")
+    answers = _scores(data["answers"], len(kept), "parts")
+    return PartAnswers(
+        kept, answers, relevances, slope=slope, on_slalom=data["on_slalom"], **numbers
+    )
+
+
+def _player_set(value: Any, players: int) -> PlayerSet:
+    data = _mapping(value)
+    members = tuple(_integer(index) for index in _sequence(data["players"]))
+    if not all(0 <= index < players for index in members):
+        raise ValueError(f"there is no player {max(members)}")
+    return PlayerSet(
+        players=members,
+        predicted=_number(data["predicted"]),
+        error=_number(data["error"]),
+        score=_number(data["score"]),
+        label=_string(data["label"]),
     )
 
 

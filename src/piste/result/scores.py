@@ -29,6 +29,16 @@ class Score:
 
 
 SCORES: Mapping[str, Score] = {
+    "effect": Score(
+        "what the {unit} contributes to the {scale} in this text, its share of what it does"
+        " together with others included (Shapley value). {sides}",
+        adds_up=True,
+    ),
+    "relevance": Score(
+        "how much the model's answer can change when the {unit} does, whichever way",
+        signed=False,
+        predicts=False,
+    ),
     "value": Score(
         "the {scale} that the {unit} alone would get, as estimated. {sides}", in_context=False
     ),

@@ -7,8 +7,8 @@ A part S keeps some players and removes the others. The model's answer to it is
 
 mean is SLALOM's prediction, or 0. a_i is the *relevance* of player i: how much the answer can
 change when it does. The exponential is a product over players, so it holds interactions of every
-order, weaker the higher. h(S) = exp(slope * kept share) lets short parts differ more than long ones, as
-averaging makes them.
+order, weaker the higher. h(S) = exp(slope * kept share) lets short parts differ more than long
+ones, as averaging makes them.
 
 `fit_context` finds the relevances by maximum posterior: the amplitude of each output is profiled
 out, log a_i has a normal prior. Everything else is linear algebra: predictions, leave-one-out
@@ -59,7 +59,7 @@ class Kernel:
         weighted = a * self.relevances
         # sum a_i [x != y] = sum a_i x + sum a_i y - 2 sum a_i x y
         differing = weighted.sum(1)[:, None] + (b @ self.relevances)[None] - 2 * weighted @ b.T
-        return np.exp(-np.maximum(differing, 0.0))
+        return np.asarray(np.exp(-np.maximum(differing, 0.0)))
 
     def deviation(self, parts: BoolArray) -> FloatArray:
         """h [parts]."""
@@ -216,7 +216,10 @@ class _Problem:
             return self.means.copy()
         logs = np.log(np.maximum(start.relevances, LEAST)) - self.prior
         level = logs.mean()
-        return np.concatenate([[level], logs - level, [np.log(start.noise), start.slope]])
+        guess: FloatArray = np.concatenate(
+            [[level], logs - level, [np.log(start.noise), start.slope]]
+        )
+        return guess
 
     def kernel(self, parameters: FloatArray) -> Kernel:
         logs = parameters[0] + self.prior + parameters[1:-2]

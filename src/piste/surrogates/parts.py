@@ -13,12 +13,26 @@ import numpy as np
 
 from piste.arrays import BoolArray, FloatArray, IntArray
 from piste.result.formula import Formula
-from piste.surrogates.context import Process, keys
+from piste.result.parts import PartAnswers
+from piste.surrogates.context import Kernel, Process, keys
 from piste.surrogates.effects import Effects, removal_parts
 from piste.surrogates.mean_effects import mean_interactions, mean_shapley
+from piste.surrogates.shapley import EXACT_SHAPLEY, exact_shapley
 
 MOST_PAIRED = 200  # players among which pairs are looked for: the most relevant ones
 SEED = 0  # of sampled company; what is sampled is the same for every reader
+TINY = 0.1  # parts with a smaller share of the players are unlike the text: SLALOM alone has them
+
+
+def like_the_text(parts: BoolArray) -> BoolArray:
+    """The parts that a process is fitted to [parts]; the empty text is one of its ends."""
+    kept = parts.sum(axis=1)
+    return np.asarray((kept >= TINY * parts.shape[1]) | (kept == 0))
+
+
+def ends(parts: BoolArray) -> BoolArray:
+    """Which parts are the whole text or the empty one [parts]."""
+    return np.asarray(parts.all(axis=1) | ~parts.any(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +42,39 @@ class PartSurrogate:
     process: Process
     means: tuple[Formula, ...]
     groups: IntArray  # [players]: equal players have equal parameters in the mean
+    parts: BoolArray  # [asked, players]: all that was asked, also what the process has not seen
+    answers: FloatArray  # [asked, outputs]
+
+    @classmethod
+    def of(cls, stored: PartAnswers, formula: Formula | None, groups: IntArray) -> PartSurrogate:
+        """The surrogate that an explanation has kept, for the target alone."""
+        parts, answers = stored.parts, stored.answers[:, None]
+        means = (formula,) if stored.on_slalom and formula is not None else ()
+        inside = like_the_text(parts)
+        prior = means[0].scores(parts)[:, None] if means else np.zeros_like(answers)
+        process = Process(
+            Kernel(stored.relevances, stored.noise, stored.slope),
+            parts[inside],
+            (answers - prior)[inside],
+            ends(parts[inside]),
+            np.array([stored.amplitude]),
+            stored.inflation,
+        )
+        return cls(process, means, groups, parts, answers)
+
+    def stored(self) -> PartAnswers:
+        """What an explanation keeps: enough to predict any part without the model."""
+        kernel = self.process.kernel
+        return PartAnswers(
+            kept=tuple("".join("01"[kept] for kept in part) for part in self.parts.astype(int)),
+            answers=self.answers[:, 0],
+            relevances=kernel.relevances,
+            noise=kernel.noise,
+            slope=kernel.slope,
+            amplitude=float(self.process.amplitude[0]),
+            inflation=self.process.inflation,
+            on_slalom=bool(self.means),
+        )
 
     @property
     def players(self) -> int:
@@ -47,7 +94,7 @@ class PartSurrogate:
         """Scores of parts [parts, outputs]; of a part that was asked, the model's own answer."""
         scores = self.mean(parts) + self.process.predict(parts)
         known, where = self._known(parts)
-        scores[known] = (self.mean(self.process.parts) + self.process.residuals)[where]
+        scores[known] = self.answers[where]
         return scores
 
     def errors(self, parts: BoolArray) -> FloatArray:
@@ -58,13 +105,21 @@ class PartSurrogate:
 
     def _known(self, parts: BoolArray) -> tuple[IntArray, IntArray]:
         """Which of the parts were asked, and as which questions."""
-        asked = {key: index for index, key in enumerate(keys(self.process.parts))}
+        asked = {key: index for index, key in enumerate(keys(self.parts))}
         pairs = [(i, asked[key]) for i, key in enumerate(keys(parts)) if key in asked]
         first, second = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
         return first, second
 
+    @property
+    def complete(self) -> bool:
+        """Whether every part of a short text was asked: then nothing is left to estimate."""
+        return self.players <= EXACT_SHAPLEY and len(self.parts) == 2**self.players
+
     def effects(self) -> FloatArray:
         """Shapley values [players, outputs]; they sum to the whole text less the empty one."""
+        if self.complete:
+            outputs = self.answers.T
+            return np.stack([exact_shapley(*_by_bits(self.parts, o)) for o in outputs], axis=1)
         effects = self.effects_of.shapley()
         if self.means:
             own = [
@@ -74,10 +129,12 @@ class PartSurrogate:
         ends = np.stack([np.ones(self.players, dtype=bool), np.zeros(self.players, dtype=bool)])
         whole, empty = self.predict(ends)
         # The process meets both ends to within its jitter: what that leaves is shared evenly.
-        return effects + (whole - empty - effects.sum(axis=0)) / self.players
+        return np.asarray(effects + (whole - empty - effects.sum(axis=0)) / self.players)
 
     def effect_errors(self) -> FloatArray:
         """Standard errors of the effects [players, outputs]."""
+        if self.complete:
+            return np.zeros((self.players, self.answers.shape[1]))
         return self.process.scaled(np.diag(self.effects_of.shapley_covariance()))
 
     def removals(self) -> tuple[FloatArray, FloatArray]:
@@ -103,3 +160,9 @@ class PartSurrogate:
         pairs = np.stack([chosen[first[order]], chosen[second[order]]], axis=1)
         values = matrix[first[order], second[order]]
         return pairs, values, self.effects_of.interaction_errors(pairs)
+
+
+def _by_bits(parts: BoolArray, answers: FloatArray) -> tuple[BoolArray, FloatArray]:
+    """All parts and their answers, in the order of the parts' bits."""
+    order = np.argsort(parts @ (1 << np.arange(parts.shape[1])))
+    return parts[order], answers[order]

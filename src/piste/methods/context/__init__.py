@@ -10,15 +10,17 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from piste.arrays import FloatArray
-from piste.decision import Decision
+from piste.decision import RAW, Decision
 from piste.errors import choices
-from piste.methods.base import Attribution, Method, agreement
-from piste.methods.every_class import left_out
+from piste.methods.base import Attribution, Method
 from piste.methods.context.asking import PASSES, Asked, Plan
 from piste.methods.context.fit import Fit, alone_answers, final_fit, quick_fit
+from piste.methods.context.turning import LARGEST, Search
+from piste.methods.every_class import left_out
 from piste.methods.sampling import check_size
 from piste.methods.slalom.fit import Standing
 from piste.result.explanation import Fidelity, Stopped
+from piste.result.parts import PlayerSet
 from piste.result.scores import CLASS
 from piste.surrogates.slalom.model import lin
 from piste.surrogates.slalom.posterior import spread
@@ -26,8 +28,10 @@ from piste.surrogates.slalom.posterior import spread
 log = logging.getLogger(__name__)
 
 FIRST = 0.45  # of what may be asked, before the process chooses
-ROUNDS = 3  # after the first, where there is no tolerance
+ROUNDS = 3  # after the first
 DRAWS = 64
+GOOD = 0.95  # held-out R² with which asking may end early, where no tolerance is given
+TOLERANCE = 0.05
 MEANS = ("slalom", "constant")
 CLASSES = ("one-vs-rest", "shared")
 
@@ -41,6 +45,7 @@ class Context(Method):
     2. Fit SLALOM to the answers, and a Gaussian process over parts of the text to what it misses.
     3. Ask more parts, those from which the process learns most, and fit again.
     4. Shapley values, interactions and their errors follow from the process in closed form.
+    5. Search on it for the words that would turn the decision, and verify them on the model.
     """
 
     name: ClassVar[str] = "context"
@@ -62,6 +67,9 @@ class Context(Method):
     def for_every_class(self) -> Context:
         return replace(self, classes="shared")
 
+    def with_effort(self, effort: str) -> Context:
+        return replace(self, effort=effort)  # type: ignore[arg-type]  # checked when made
+
     def explain(self, decision: Decision, rng: np.random.Generator) -> Attribution:
         query = decision.query
         started, asking = time.perf_counter(), query.seconds
@@ -69,42 +77,81 @@ class Context(Method):
         asked = Asked.on(decision, self.classes == "shared")
         fit, stopped = self._until_stable(asked, rng)
         scores, errors = _scores(asked, fit, rng)
+        flip, core, notes = _turning(decision, fit)
+        checked = fit.agreement()
         return Attribution(
             primary="effect",
             scores=scores,
             errors=errors,
-            fidelity=_fidelity(asked, fit),
+            fidelity=None if checked is None else Fidelity({"parts": checked}),
             fit=fit.slalom.report,
             fit_seconds=time.perf_counter() - started - (query.seconds - asking),
-            surrogate_score=float(asked.target.score),
             stopped=stopped,
             formula=fit.slalom.formulas()[0],
+            parts=fit.surrogate.stored(),
+            base=float(asked.answers[~asked.parts.any(axis=1), 0][0]),
+            flip=flip,
+            core=core,
             target=asked.target,
-            notes=left_out(asked.target) if asked.classes is not None else (),
+            notes=(*_notes(asked), *notes),
         )
 
-    def _until_stable(self, asked: Asked, rng: np.random.Generator) -> tuple[Fit, Stopped | None]:
+    def _until_stable(self, asked: Asked, rng: np.random.Generator) -> tuple[Fit, Stopped]:
         """Ask in rounds, and fit, until the effects are known well enough or nothing is left."""
         plan = Plan.of(asked, self.effort)
+        asked.query.plan(plan.expected)
         asked.ask(plan.first(rng, FIRST))
-        patient = asked.query.tolerance is not None or asked.query.budget is not None
-        before: Fit | None = None
+        fit: Fit | None = None
         for count in range(1, 10**6):
-            if count > ROUNDS and not patient:
+            fit = quick_fit(asked, fit)
+            standing = _standing(fit, rng)
+            stopped = self._stopped(asked, fit, standing, count, plan.left >= 1)
+            self._report(asked, fit)
+            log.debug("Round %d: %d parts, %s.", count, len(asked.parts), stopped)
+            if stopped.reason != "unstable":
                 break
-            if not plan.left:
-                break
-            before = quick_fit(asked, before)
-            share = 1 / (ROUNDS + 1 - count) if count <= ROUNDS else 1.0
-            process = before.process if self.adaptive else None
+            process = fit.process if self.adaptive else None
+            share = max(1 / (ROUNDS + 1 - count) if count <= ROUNDS else 0.0, plan.least_share)
             if not asked.ask(plan.next(rng, process, share)):
+                stopped = replace(stopped, reason="exhausted")
                 break
-        return final_fit(asked, before, self.mean), None
+        fit = final_fit(asked, fit, self.mean)
+        return fit, replace(
+            self._stopped(asked, fit, _standing(fit, rng), count, False),
+            reason=stopped.reason,
+        )
+
+    def _stopped(
+        self, asked: Asked, fit: Fit, standing: Standing, rounds: int, more: bool
+    ) -> Stopped:
+        """Stable: the strongest effects within the tolerance, and R² as near to 1."""
+        tolerance = asked.query.tolerance
+        stopped = standing.stopped(TOLERANCE if tolerance is None else tolerance, rounds, more)
+        checked = fit.agreement()
+        r2 = None if checked is None else checked.r2
+        unfaithful = r2 is not None and r2 < (GOOD if tolerance is None else 1 - tolerance)
+        if asked.exhausted:
+            return replace(stopped, reason="exhausted")
+        if stopped.reason == "stable" and unfaithful:
+            return replace(stopped, reason="unstable" if more else "budget")
+        return stopped
+
+    def _report(self, asked: Asked, fit: Fit) -> None:
+        """Tell who watches the scores so far."""
+        if asked.query.rounds is not None:
+            asked.query.rounds({"effect": fit.surrogate.effects()[:, 0]})
+
+
+def _standing(fit: Fit, rng: np.random.Generator) -> Standing:
+    """The effects, and what else the answers allow them to be."""
+    effects, errors = fit.surrogate.effects()[:, 0], fit.surrogate.effect_errors()[:, 0]
+    return Standing(effects, effects + errors * rng.normal(size=(DRAWS, len(effects))))
 
 
 def _scores(
     asked: Asked, fit: Fit, rng: np.random.Generator
 ) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
+    """All scores of all players, and the standard errors of those that have one."""
     surrogate, slalom, groups = fit.surrogate, fit.slalom, asked.players.groups
     effects, effect_errors = surrogate.effects(), surrogate.effect_errors()
     removals, removal_errors = surrogate.removals()
@@ -119,18 +166,39 @@ def _scores(
         "lin": lin(slalom.model)[groups],
     }
     errors = {"effect": effect_errors[:, 0], "removal": removal_errors[:, 0]}
+    if slalom.posterior is not None:
+        draws = [drawn.normalised() for drawn in slalom.posterior.draws(rng, DRAWS)]
+        alone = spread(np.array([drawn.alone()[:, 0] for drawn in draws]))[groups]
+        errors["value"] = np.where(known, 0.0, alone)
+        errors["importance"] = spread(np.array([drawn.importances for drawn in draws]))[groups]
+        errors["lin"] = spread(np.array([lin(drawn) for drawn in draws]))[groups]
     for output, name in enumerate(asked.others, start=1):
         scores[f"effect{CLASS}{name}"] = effects[:, output]
         errors[f"effect{CLASS}{name}"] = effect_errors[:, output]
     return scores, errors
 
 
-def _fidelity(asked: Asked, fit: Fit) -> Fidelity | None:
-    residuals = fit.left_out[fit.near]
-    if len(residuals) < 2:
-        return None
-    from piste.methods.context.fit import _inside
+def _turning(decision: Decision, fit: Fit) -> tuple[PlayerSet | None, PlayerSet | None, list[str]]:
+    """What would turn the decision, what keeps it, and what to say where there is neither."""
+    if decision.target.scale == RAW or len(decision.players) < 2:
+        return None, None, []  # a number is not decided
+    search = Search(decision, fit.surrogate)
+    flip = search.flip()
+    core = search.core()
+    if flip is not None:
+        return flip, core, []
+    most = min(LARGEST, len(decision.players) - 1)
+    unit = decision.players.unit
+    return None, core, [f"No set of up to {most} {unit}s was found whose removal turns it."]
 
-    true = asked.answers[_inside(asked), 0][fit.near]
-    typical = float(np.std(asked.answers[:, 0]))
-    return Fidelity({"parts": agreement(true - residuals, true, typical)})
+
+def _notes(asked: Asked) -> list[str]:
+    notes = list(left_out(asked.target)) if asked.classes is not None else []
+    answers = asked.answers
+    if len(asked.players) == 1:
+        notes.append("The text is a single word: its effect is the whole score less the base.")
+    elif float(np.ptp(answers, axis=0).max()) <= 1e-9 * max(1.0, float(np.abs(answers).max())):
+        notes.append("The model gives the same answer whatever the words: no effect can be told.")
+    if asked.players.frame.size == 0:
+        notes.append("The model has no special tokens: the empty text counts as undecided, 0.")
+    return notes

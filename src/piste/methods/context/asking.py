@@ -31,6 +31,7 @@ LEAST_PARTS = 24  # random parts on top of the words alone and left out, whateve
 LEAST_BUDGET = 10
 VERIFIED = 10  # sequences kept back to verify what would turn the decision, of a budget at most
 PATIENCE = 10  # times the passes, for a tolerance without a budget
+GROWTH = 0.2  # long runs refit less often
 LEAVING_OUT = 1 / 3  # of the passes that leaving every player out in turn may cost
 TRIPLES = 2  # times that every distinct player is asked with two others
 POOL, TARGETS = 256, 128  # candidates of a round, and parts that they are to teach about
@@ -106,14 +107,9 @@ class Asked:
         return () if self.classes is None else self.classes.others
 
     @property
-    def ends(self) -> BoolArray:
-        """Which parts are the whole text or the empty one [parts]."""
-        return np.asarray(self.parts.all(axis=1) | ~self.parts.any(axis=1))
-
-    @property
     def near(self) -> BoolArray:
         """Which parts keep so much of the text that they tell how faithful an explanation is."""
-        return np.asarray((self.parts.mean(axis=1) >= NEAR) & ~self.ends)
+        return np.asarray((self.parts.mean(axis=1) >= NEAR) & ~self.parts.all(axis=1))
 
     @property
     def exhausted(self) -> bool:
@@ -154,6 +150,21 @@ class Plan:
         """Whether every player is left out in turn: in short texts only."""
         parts = left_out(len(self.asked.players))
         return float(self.costs(parts).sum()) <= LEAVING_OUT * self.limit
+
+    @property
+    def expected(self) -> int:
+        """How many sequences that is, about: a part has half the tokens of the text."""
+        if self.by_sequences:
+            return int(self.limit)
+        whole = float(self.asked.tokens(whole_and_empty(len(self.asked.players)))[0])
+        words = len(self.asked.players.first)
+        return int(words + 2 * self.limit / whole)
+
+    @property
+    def least_share(self) -> float:
+        """Of what is left, for a round: each asks a fifth of all that was asked, at least."""
+        spent = float(self.costs(self.asked.parts).sum())
+        return min(1.0, GROWTH * spent / max(self.left, 1.0))
 
     @property
     def left(self) -> float:

@@ -7,120 +7,99 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from piste.arrays import BoolArray, FloatArray, IntArray, Ragged
+from piste.methods.base import agreement
 from piste.methods.context.asking import Asked
-from piste.result.explanation import FitReport
+from piste.methods.slalom.fit import Fit as SlalomFit
+from piste.result.explanation import Agreement
 from piste.result.formula import Formula
 from piste.surrogates.context import Kernel, Process, fit_context
-from piste.surrogates.parts import PartSurrogate
+from piste.surrogates.effects import removal_parts
+from piste.surrogates.parts import PartSurrogate, ends, like_the_text
 from piste.surrogates.slalom.gauss_newton import fit_gauss_newton
-from piste.surrogates.slalom.model import LengthScale
-from piste.surrogates.slalom.model import SlalomModel, count_matrix
-from piste.surrogates.slalom.posterior import Posterior
-from piste.text.players import Players
+from piste.surrogates.slalom.model import LengthScale, count_matrix
 
 SHORT = 3  # players: at this length SLALOM's values mean log-odds
-TINY = 0.1  # parts with a smaller share of the players teach SLALOM only: they are unlike the text
 FOLDS = 5
+FIRST_STEPS = 50
 STEPS = 8  # of Gauss-Newton for a fold, from the fit of all
 PRIOR_SLOPE = 0.7  # of log relevances, in deviations of SLALOM's log removal effects
 
 
-@dataclass(frozen=True)
-class SlalomMean:
-    """SLALOM fitted to the answers to all parts."""
+def fit_slalom(
+    asked: Asked, seen: BoolArray | None = None, before: SlalomFit | None = None
+) -> SlalomFit:
+    """SLALOM fitted to the answers that are `seen` [parts], or to all.
 
-    players: Players
-    model: SlalomModel
-    report: FitReport
-    posterior: Posterior | None
-    lengths: LengthScale
-
-    @classmethod
-    def fitted(
-        cls, players: Players, parts: BoolArray, answers: FloatArray, before: SlalomMean | None
-    ) -> SlalomMean:
-        """Going on from an earlier fit, where there is one."""
-        some = parts.any(axis=1)  # an empty text has no words to weigh
-        rows, answers = Ragged.masked(parts[some]), answers[some]
-        counts = count_matrix(rows, players.groups, len(players.first))
-        lengths = LengthScale.plain(SHORT, len(players), answers.shape[1])
-        start = None
-        if before is not None:
-            lengths, start = before.lengths, before.posterior
-        for _ in range(2 if before is None else 1):
-            scores, weights = lengths.undo(rows.lengths, answers)
-            model, report, posterior = fit_gauss_newton(
-                counts,
-                scores,
-                frame=players.frame.size > 0,
-                weights=weights,
-                start=start,
-                iterations=STEPS if before is not None else 50,
-            )
-            start = posterior
-            lengths = lengths.refitted(rows.lengths, model.predict(counts), answers)
-        return cls(players, model.normalised(), report, posterior, lengths)
-
-    def formulas(self) -> tuple[Formula, ...]:
-        """One for each output."""
-        groups, frame = self.players.groups, self.model.frame
-        return tuple(
-            Formula(
-                values=self.model.values[groups, output],
-                importances=self.model.importances[groups],
-                frame=None if frame is None else (float(frame.value[output]), frame.importance),
-                lengths=np.exp(self.lengths.knots),
-                level=self.lengths.level[:, output],
-                scale=self.lengths.scale,
-            )
-            for output in range(self.model.values.shape[1])
+    Going on from an earlier fit, where there is one.
+    """
+    players = asked.players
+    some = asked.parts.any(axis=1)  # an empty text has no words to weigh
+    some = some if seen is None else some & seen
+    rows, answers = Ragged.masked(asked.parts[some]), asked.answers[some]
+    counts = count_matrix(rows, players.groups, len(players.first))
+    lengths = LengthScale.plain(SHORT, len(players), answers.shape[1])
+    start, steps = None, FIRST_STEPS
+    if before is not None:
+        lengths, start, steps = before.lengths, before.posterior, STEPS
+    for _ in range(2 if before is None else 1):
+        scores, weights = lengths.undo(rows.lengths, answers)
+        model, report, start = fit_gauss_newton(
+            counts,
+            scores,
+            frame=players.frame.size > 0,
+            weights=weights,
+            start=start,
+            iterations=steps,
         )
+        lengths = lengths.refitted(rows.lengths, model.predict(counts), answers)
+    return SlalomFit(players, model.normalised(), report, start, lengths, asked.others)
 
-    def predict(self, parts: BoolArray) -> FloatArray:
-        """[parts, outputs]."""
-        return np.stack([formula.scores(parts) for formula in self.formulas()], axis=1)
 
-    def prior(self) -> FloatArray:
-        """Log relevances, up to a level: how much the removal of each player would do."""
-        formula, count = self.formulas()[0], len(self.players)
-        whole = formula.scores(np.ones((1, count), dtype=bool))[0]
-        falls = np.abs(whole - formula.scores(~np.eye(count, dtype=bool)))
-        logs = np.log(falls + 1e-3 * falls.max() + 1e-12)
-        return np.asarray(PRIOR_SLOPE * (logs - logs.mean()) / max(float(logs.std()), 1e-9))
+def _means(slalom: SlalomFit, parts: BoolArray) -> FloatArray:
+    """SLALOM's predictions [parts, outputs]."""
+    return np.stack([formula.scores(parts) for formula in slalom.formulas()], axis=1)
+
+
+def _prior(slalom: SlalomFit) -> FloatArray:
+    """Log relevances, up to a level: how much the removal of each player would do."""
+    formula, parts = slalom.formula(), removal_parts(len(slalom.players))
+    whole, *rest = formula.scores(parts)
+    falls = np.abs(whole - np.array(rest))
+    logs = np.log(falls + 1e-3 * falls.max() + 1e-12)
+    return np.asarray(PRIOR_SLOPE * (logs - logs.mean()) / max(float(logs.std()), 1e-9))
 
 
 @dataclass(frozen=True)
 class Fit:
     """The surrogate, and how far it was off on answers that it had not seen."""
 
-    slalom: SlalomMean
+    slalom: SlalomFit
     surrogate: PartSurrogate
     left_out: FloatArray  # [parts of the process]: residuals of the target
     near: BoolArray  # [parts of the process]
+    answers: FloatArray  # [parts of the process]: the target's
 
     @property
     def process(self) -> Process:
         return self.surrogate.process
 
-    def error(self) -> float:
-        """Root mean square of the residuals near the text."""
-        some = self.near if self.near.any() else np.ones(len(self.near), dtype=bool)
-        return float(np.sqrt(np.mean(self.left_out[some] ** 2)))
+    def agreement(self) -> Agreement | None:
+        """How well every part near the text is predicted from all others."""
+        true, residuals = self.answers[self.near], self.left_out[self.near]
+        if len(true) < 2:
+            return None
+        return agreement(true - residuals, true, float(np.std(self.answers)))
 
 
 def quick_fit(asked: Asked, before: Fit | None) -> Fit:
     """A fit to choose the next parts by: SLALOM's own residuals make it a little too sure."""
-    slalom = SlalomMean.fitted(
-        asked.players, asked.parts, asked.answers, None if before is None else before.slalom
-    )
-    return _on_mean(asked, slalom, slalom.predict(asked.parts), _kernel(before))
+    slalom = fit_slalom(asked, before=None if before is None else before.slalom)
+    return _on_mean(asked, slalom, _means(slalom, asked.parts), _kernel(before))
 
 
 def final_fit(asked: Asked, before: Fit | None, mean: str) -> Fit:
     """The fit to report: relevances and errors from answers that SLALOM has not seen."""
-    slalom = SlalomMean.fitted(
-        asked.players, asked.parts, asked.answers, None if before is None else before.slalom
-    )
+    slalom = fit_slalom(asked, before=None if before is None else before.slalom)
     if mean == "constant":
         return _on_constant(asked, slalom)
     return _on_mean(asked, slalom, _unseen_means(asked, slalom), _kernel(before))
@@ -130,44 +109,42 @@ def _kernel(before: Fit | None) -> Kernel | None:
     return None if before is None else before.process.kernel
 
 
-def _unseen_means(asked: Asked, slalom: SlalomMean) -> FloatArray:
+def _unseen_means(asked: Asked, slalom: SlalomFit) -> FloatArray:
     """SLALOM's predictions [parts, outputs], each from a fit without that part."""
     fold = np.random.default_rng(0).permutation(len(asked.parts)) % FOLDS
-    fold[asked.ends] = -1  # always seen: the process meets them
-    means = slalom.predict(asked.parts)
+    fold[ends(asked.parts)] = -1  # always seen: the process meets them
+    means = _means(slalom, asked.parts)
     for index in range(FOLDS):
         held = fold == index
         if held.any() and not held.all():
-            rest = SlalomMean.fitted(
-                asked.players, asked.parts[~held], asked.answers[~held], slalom
-            )
-            means[held] = rest.predict(asked.parts[held])
+            rest = fit_slalom(asked, ~held, slalom)
+            means[held] = _means(rest, asked.parts[held])
     return means
 
 
-def _on_mean(asked: Asked, slalom: SlalomMean, means: FloatArray, start: Kernel | None) -> Fit:
+def _on_mean(asked: Asked, slalom: SlalomFit, means: FloatArray, start: Kernel | None) -> Fit:
     """The process on SLALOM: its kernel from residuals of `means`, its answers from all."""
-    inside = _inside(asked)
-    parts, exact = asked.parts[inside], asked.ends[inside]
+    inside = like_the_text(asked.parts)
+    parts, exact = asked.parts[inside], ends(asked.parts)[inside]
     unseen = fit_context(
-        parts, (asked.answers - means)[inside], slalom.prior(), exact=exact, start=start
+        parts, (asked.answers - means)[inside], _prior(slalom), exact=exact, start=start
     )
-    final = unseen.conditioned((asked.answers - slalom.predict(asked.parts))[inside])
+    final = unseen.conditioned((asked.answers - _means(slalom, asked.parts))[inside])
     return _fit(asked, slalom, unseen, final, slalom.formulas())
 
 
-def _on_constant(asked: Asked, slalom: SlalomMean) -> Fit:
+def _on_constant(asked: Asked, slalom: SlalomFit) -> Fit:
     """The process by itself."""
-    inside = _inside(asked)
+    inside = like_the_text(asked.parts)
     process = fit_context(
-        asked.parts[inside], asked.answers[inside], slalom.prior(), exact=asked.ends[inside]
+        asked.parts[inside], asked.answers[inside], _prior(slalom), exact=ends(asked.parts)[inside]
     )
     return _fit(asked, slalom, process, process, ())
 
 
 def _fit(
     asked: Asked,
-    slalom: SlalomMean,
+    slalom: SlalomFit,
     unseen: Process,
     final: Process,
     means: tuple[Formula, ...],
@@ -178,14 +155,15 @@ def _fit(
     if rest.any():
         scores = residuals[rest, 0] ** 2 / (unseen.amplitude[0] * variances[rest])
         inflation = max(1.0, float(np.mean(scores)))
-    surrogate = PartSurrogate(replace(final, inflation=inflation), means, asked.players.groups)
-    return Fit(slalom, surrogate, residuals[:, 0], asked.near[_inside(asked)])
-
-
-def _inside(asked: Asked) -> BoolArray:
-    """The parts that the process is fitted to: those that are like the text, and both ends."""
-    enough = asked.parts.sum(axis=1) >= TINY * len(asked.players)
-    return np.asarray(enough | asked.ends)
+    surrogate = PartSurrogate(
+        replace(final, inflation=inflation),
+        means,
+        asked.players.groups,
+        asked.parts,
+        asked.answers,
+    )
+    inside = like_the_text(asked.parts)
+    return Fit(slalom, surrogate, residuals[:, 0], asked.near[inside], asked.answers[inside, 0])
 
 
 def alone_answers(asked: Asked) -> tuple[FloatArray, BoolArray]:

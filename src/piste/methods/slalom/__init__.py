@@ -11,18 +11,17 @@ import numpy as np
 
 from piste.arrays import FloatArray, Ragged
 from piste.decision import Decision
-from piste.design import apart, check_shares, deletions, portions, removals, short, singles
+from piste.design import apart, check_shares, deletions, portions, short, singles
 from piste.errors import SettingError, choices
 from piste.lexicon import Lexicon
 from piste.methods.base import TOO_FEW, Attribution, Method, agreement
 from piste.methods.every_class import Classes, left_out
 from piste.methods.sampling import ROUND, Rounds, Samples, check_size, set_apart, within
-from piste.methods.slalom.fit import Fit, Standing, removed
+from piste.methods.slalom.fit import Fit, Standing
 from piste.models.query import Query
 from piste.options import whole_number
 from piste.result.explanation import Fidelity, Stopped
 from piste.surrogates.slalom.gauss_newton import fit_gauss_newton
-from piste.surrogates.slalom.local import LocalEffects, fit_local
 from piste.surrogates.slalom.model import LengthScale
 from piste.surrogates.slalom.posterior import Prior
 from piste.text.players import Players
@@ -30,11 +29,9 @@ from piste.text.players import Players
 log = logging.getLogger(__name__)
 
 LEAST_SHORT = 180  # short sequences asked of even the shortest text
-REMOVALS, MORE_REMOVALS = 114, 14  # at most; beyond one for each player
 NEWS = 0.7  # of the drawn sequences; where fewer are new, few are left to ask
 PATIENCE = 10  # times the usual number of sequences, for a tolerance without a budget
 FITS = ("gauss-newton", "sgd")
-FOCUSES = ("tokens", "text")
 CLASSES = ("one-vs-rest", "shared")
 UNIDENTIFIED = 0.6  # of the prior's width: an error above it says that little was learnt
 
@@ -48,13 +45,11 @@ class Slalom(Method):
     2. Fit SLALOM to the log-odds; the special tokens around a text are one player more.
     3. Ask more where the scores are least certain, and fit again, until the strongest are
        within the tolerance or the budget ends.
-    4. With focus on the text: remove every player for real, and learn what the fit has missed.
-    5. Check it on sequences of its own that the fit has not seen.
+    4. Check it on sequences of its own that the fit has not seen.
     """
 
     name: ClassVar[str] = "slalom"
 
-    focus: Literal["tokens", "text"] = "tokens"  # text: predicts removals too, at 4 times the cost
     length: int = 3  # of the short sequences
     samples: int | None = None  # short sequences; None: three for each distinct player, in rounds
     singles: bool = True
@@ -71,8 +66,6 @@ class Slalom(Method):
     def __post_init__(self) -> None:
         if self.fit not in FITS:
             raise choices("fit", self.fit, FITS)
-        if self.focus not in FOCUSES:
-            raise choices("focus", self.focus, FOCUSES)
         if self.classes not in CLASSES:
             raise choices("way to treat classes", self.classes, CLASSES)
         for name, least in (("length", 1), ("samples", 0), ("subsets", 0), ("deletions", 0)):
@@ -124,19 +117,18 @@ class Slalom(Method):
         samples = self._samples(decision)
         samples.ask(first)
         fit, stopped = self._until_stable(samples, self._rounds(players, sizes), limit, checks, rng)
-        local = self._around(samples, fit, sizes, checks, rng)
-        errors = fit.errors(local, rng, self.gamma)
+        errors = fit.errors(rng, self.gamma)
         return Attribution(
             primary="lin",
-            scores=fit.scores(local, rng),
+            scores=fit.scores(rng),
             errors=errors,
-            fidelity=_checked(samples, fit, local, checks),
+            fidelity=_checked(samples, fit, checks),
             fit=fit.report,
             fit_seconds=time.perf_counter() - started - (query.seconds - asking),
             stopped=stopped,
             surrogate_score=float(fit.predict(players.whole)[0]),
             frame_share=fit.frame_share(),
-            formula=fit.formula(local),
+            formula=fit.formula(),
             target=samples.target,
             notes=(*_notes(samples), *_unidentified(errors, players)),
         )
@@ -150,17 +142,14 @@ class Slalom(Method):
     def _sizes(self, players: Players, query: Query) -> dict[str, int]:
         """How many sequences of each kind, scaled down together when the budget is short."""
         distinct, several = len(players.first), len(players) > 1
-        text = self.focus == "text" and several
         samples = max(3 * distinct, LEAST_SHORT) if self.samples is None else self.samples
         sizes = {
             "singles": distinct if self.singles else 0,
             "short": samples if distinct > 1 else 0,
-            "subsets": (self.subsets // 2 if text else self.subsets) if several else 0,
+            "subsets": self.subsets if several else 0,
             "deletions": self.deletions if several else 0,
             "fresh short": max(distinct // 2, 20) if distinct > 1 else 0,
-            "fresh deletions": (6 if text else 8) if several else 0,
-            "removals": min(REMOVALS, len(players) + MORE_REMOVALS) if text else 0,
-            "fresh removals": 8 if text else 0,
+            "fresh deletions": 8 if several else 0,
         }
         return within(sizes, query.left)
 
@@ -181,7 +170,6 @@ class Slalom(Method):
         fresh = {
             "short": players.of_groups(short(rng, distinct, sizes["fresh short"], self.length)),
             "deletions": portions(rng, check_shares(sizes["fresh deletions"]), players.ids.lengths),
-            "removals": deletions(rng, count, sizes["fresh removals"], 1, min(5, count - 1)),
         }
         fresh = {kind: players.complete(rows, rng) for kind, rows in fresh.items()}
         return set_apart(players.complete(Ragged.concat(fitted), rng), fresh, players, rng)
@@ -257,52 +245,28 @@ class Slalom(Method):
         lengths = lengths.refitted(samples.lengths, model.predict(counts), samples.answers)
         others = () if samples.classes is None else samples.classes.others
         normalised = model.normalised(self.gamma)
-        found = Fit(samples.players, normalised, report, posterior, lengths, others)
+        fitted = Fit(samples.players, normalised, report, posterior, lengths, others)
         if samples.query.rounds is not None:
-            samples.query.rounds(found.so_far())
-        return found
-
-    def _around(
-        self,
-        samples: Samples,
-        fit: Fit,
-        sizes: dict[str, int],
-        checks: dict[str, Ragged],
-        rng: np.random.Generator,
-    ) -> LocalEffects | None:
-        """What removing players of the text really does; only with the focus on it."""
-        if not sizes["removals"]:
-            return None
-        players, count = samples.players, len(samples.players)
-        rows = players.complete(removals(rng, count, sizes["removals"]), rng)
-        rows = apart(rows, Ragged.concat(list(checks.values())), players.groups)
-        if not len(rows):  # a text of a word or two: the checks need them all
-            return None
-        answers = samples.answered(rows)[:, 0]
-        return fit_local(removed(rows, count), fit.change(rows), samples.target.score - answers)
+            samples.query.rounds(fitted.so_far())
+        return fitted
 
 
 def _limit(sizes: dict[str, int], checks: dict[str, Ragged], query: Query) -> int:
     """How many rows the fit may have in all; the budget is counted before the first is asked."""
     if query.budget is not None:  # less one for the whole text, asked here or known before
-        return query.budget - 1 - sum(len(rows) for rows in checks.values()) - sizes["removals"]
+        return query.budget - 1 - sum(len(rows) for rows in checks.values())
     fitted = sum(sizes[kind] for kind in ("singles", "short", "subsets", "deletions"))
     return fitted if query.tolerance is None else PATIENCE * fitted
 
 
-def _checked(
-    samples: Samples, fit: Fit, local: LocalEffects | None, checks: dict[str, Ragged]
-) -> Fidelity | None:
+def _checked(samples: Samples, fit: Fit, checks: dict[str, Ragged]) -> Fidelity | None:
     """Agreement with the model on sequences the fit has not seen, by kind."""
-    players, target = samples.players, samples.target
-    typical, found = float(np.std(samples.margins)), {}
-    for kind, rows in checks.items():
-        predicted = fit.predict(rows)
-        if kind == "removals" and local is not None:
-            fall = local.change(removed(rows, len(players)), fit.change(rows))
-            predicted, typical = target.score - fall, 0.0
-        found[kind] = agreement(predicted, samples.answered(rows)[:, 0], typical)
-    return Fidelity(found) if found else None
+    typical = float(np.std(samples.margins))
+    agreements = {
+        kind: agreement(fit.predict(rows), samples.answered(rows)[:, 0], typical)
+        for kind, rows in checks.items()
+    }
+    return Fidelity(agreements) if agreements else None
 
 
 def _notes(samples: Samples) -> list[str]:

@@ -11,7 +11,6 @@ from piste.arrays import FloatArray, IntArray, Ragged
 from piste.methods.sampling import counted
 from piste.result.explanation import FitReport, Stopped
 from piste.result.formula import Formula
-from piste.surrogates.slalom.local import LocalEffects
 from piste.surrogates.slalom.model import LengthScale, SlalomModel, lin, slalom_scores
 from piste.surrogates.slalom.posterior import Posterior, score_errors, spread
 from piste.text.players import Players
@@ -57,55 +56,41 @@ class Fit:
             "lin": lin(self.model)[groups],
         }
 
-    def scores(self, local: LocalEffects | None, rng: np.random.Generator) -> dict[str, FloatArray]:
+    def scores(self, rng: np.random.Generator) -> dict[str, FloatArray]:
         """Every score of every player; those of the whole text as its length scales them."""
-        raw = slalom_scores(self.model, self.players.groups, rng, others=self.others)
-        found = self.scaled(raw, local)
-        if local is not None:
-            found["removal"] = found["removal"] + local.effects
-        return found
+        return self.scaled(slalom_scores(self.model, self.players.groups, rng, others=self.others))
 
-    def errors(
-        self, local: LocalEffects | None, rng: np.random.Generator, gamma: float
-    ) -> dict[str, FloatArray]:
+    def errors(self, rng: np.random.Generator, gamma: float) -> dict[str, FloatArray]:
         """Standard errors of the scores; none where the fit has no posterior."""
         if self.posterior is None:
             return {}
-        raw = score_errors(self.posterior, self.players.groups, rng, gamma, self.others)
-        found = self.scaled(raw, local)
-        if local is not None:
-            found["removal"] = np.hypot(found["removal"], local.errors)
-        return found
-
-    def scaled(
-        self, found: dict[str, FloatArray], local: LocalEffects | None = None
-    ) -> dict[str, FloatArray]:
-        """Removals and Shapley values happen to the whole text; the others are those of words."""
-        scale = float(self.lengths.at(self.players.whole.lengths)[1][0, 0])
-        calibrated = scale * (1.0 if local is None else local.scale)
-        whole = {"removal": calibrated * found["removal"], "shapley": scale * found["shapley"]}
-        return found | whole
-
-    def formula(self, local: LocalEffects | None) -> Formula:
-        """The fit by itself, for predictions without the model."""
-        groups, frame = self.players.groups, self.model.frame
-        return Formula(
-            values=self.model.values[groups, 0],
-            importances=self.model.importances[groups],
-            frame=None if frame is None else (float(frame.value[0]), frame.importance),
-            lengths=np.exp(self.lengths.knots),
-            level=self.lengths.level[:, 0],
-            scale=self.lengths.scale,
-            removal_scale=1.0 if local is None else local.scale,
-            removal_effects=None if local is None else local.effects,
+        return self.scaled(
+            score_errors(self.posterior, self.players.groups, rng, gamma, self.others)
         )
 
+    def scaled(self, scores: dict[str, FloatArray]) -> dict[str, FloatArray]:
+        """Removals and Shapley values happen to the whole text; the others are those of words."""
+        scale = float(self.lengths.at(self.players.whole.lengths)[1][0, 0])
+        return scores | {name: scale * scores[name] for name in ("removal", "shapley")}
 
-def removed(rows: Ragged, count: int) -> FloatArray:
-    """1 where a player is missing from the row [rows, players]."""
-    missing = np.ones((len(rows), count))
-    missing[np.repeat(np.arange(len(rows)), rows.lengths), rows.values] = 0.0
-    return missing
+    def formula(self) -> Formula:
+        """The fit by itself, for predictions without the model."""
+        return self.formulas()[0]
+
+    def formulas(self) -> tuple[Formula, ...]:
+        """One for each output."""
+        groups, frame = self.players.groups, self.model.frame
+        return tuple(
+            Formula(
+                values=self.model.values[groups, output],
+                importances=self.model.importances[groups],
+                frame=None if frame is None else (float(frame.value[output]), frame.importance),
+                lengths=np.exp(self.lengths.knots),
+                level=self.lengths.level[:, output],
+                scale=self.lengths.scale,
+            )
+            for output in range(self.model.values.shape[1])
+        )
 
 
 @dataclass(frozen=True)

@@ -69,14 +69,14 @@ class FromLexicon(Method):
             fit, checks, report = text.refitted(rng, wanted)
         return Attribution(
             primary="lin",
-            scores=fit.scores(None, rng),
-            errors=fit.errors(None, rng, 0.0) if wanted else text.errors(rng),
+            scores=fit.scores(rng),
+            errors=fit.errors(rng, 0.0) if wanted else text.errors(rng),
             fidelity=Fidelity(checks),
             fit=report,
             fit_seconds=time.perf_counter() - started - (query.seconds - asking),
             surrogate_score=float(fit.predict(players.whole)[0]),
             frame_share=fit.frame_share(),
-            formula=fit.formula(None),
+            formula=fit.formula(),
             target=text.target,
             notes=self._notes(text, wanted),
         )

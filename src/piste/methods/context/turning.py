@@ -1,0 +1,107 @@
+"""What would turn the decision, and what keeps it: searched on the surrogate, then verified.
+
+A beam search over sets of players: each step adds the player that moves the predicted score most.
+The smallest sets whose prediction turns the decision are asked of the model, a few times at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from piste.arrays import BoolArray, FloatArray, Ragged
+from piste.decision import Decision
+from piste.result.parts import PlayerSet
+from piste.surrogates.parts import PartSurrogate
+
+LARGEST = 8  # players of a set, at most
+BEAM = 8
+CANDIDATES = 40  # players that a set is built from: those that move the prediction most
+EACH = 3  # sets of one size that are verified
+VERIFIED = 10  # forward passes for both searches together
+
+
+@dataclass
+class Search:
+    """The search for one decision. `asked` counts the forward passes spent on verification."""
+
+    decision: Decision
+    surrogate: PartSurrogate
+    asked: int = 0
+
+    def flip(self) -> PlayerSet | None:
+        """The smallest set whose removal changes the decision; None where none was found."""
+        whole = np.ones(len(self.decision.players), dtype=bool)
+        return self._smallest(whole, for_target=not self._decides(self._logits(whole)))
+
+    def core(self) -> PlayerSet | None:
+        """The smallest set that keeps the decision by itself; None where none was found."""
+        nothing = np.zeros(len(self.decision.players), dtype=bool)
+        whole = ~nothing
+        return self._smallest(nothing, for_target=self._decides(self._logits(whole)))
+
+    def _smallest(self, start: BoolArray, *, for_target: bool) -> PlayerSet | None:
+        """The first set that, toggled in `start`, makes the model decide for the target, or not."""
+        for parts in self._grown(start, 1.0 if for_target else -1.0):
+            predicted = self.surrogate.predict(parts)[:, 0]
+            turned = predicted > 0 if for_target else predicted < 0
+            order = np.argsort(-np.abs(np.where(turned, predicted, 0.0)), kind="stable")
+            for part in parts[order[: min(EACH, int(turned.sum()))]]:
+                if self.asked >= VERIFIED or self.decision.query.left == 0:
+                    return None
+                logits = self._logits(part)
+                self.asked += 1
+                if self._decides(logits) == for_target:
+                    return self._set(start, part, logits)
+        return None
+
+    def _grown(self, start: BoolArray, sign: float) -> Iterator[BoolArray]:
+        """Beams of parts [beam, players] with one toggled player, then two ..."""
+        alone = _toggled(start[None], np.arange(len(start)))
+        gains = sign * self.surrogate.predict(alone)[:, 0]
+        candidates = np.argsort(-gains, kind="stable")[:CANDIDATES]
+        beam = alone[candidates[:BEAM]]
+        for _ in range(min(LARGEST, len(start) - 1)):
+            yield beam
+            parts = np.concatenate([_toggled(part[None], candidates) for part in beam])
+            parts = np.unique(
+                parts[(parts != start).sum(axis=1) > (beam[0] != start).sum()], axis=0
+            )
+            if not len(parts):
+                return
+            gains = sign * self.surrogate.predict(parts)[:, 0]
+            beam = parts[np.argsort(-gains, kind="stable")[:BEAM]]
+
+    def _logits(self, part: BoolArray) -> FloatArray:
+        return np.asarray(self.decision.logits(Ragged.masked(part[None]))[0])
+
+    def _decides(self, logits: FloatArray) -> bool:
+        """Whether the model decides for the target."""
+        return bool(self.decision.decides(logits[None])[0])
+
+    def _set(self, start: BoolArray, part: BoolArray, logits: FloatArray) -> PlayerSet:
+        target = self.decision.target
+        yes = self._decides(logits)
+        label = target.labels[int(np.argmax(logits))] if len(logits) > 1 else target.label
+        if self.decision.query.classifier.outputs == "labels" or len(logits) == 1:
+            label = target.label if yes else f"not {target.label}"
+        return PlayerSet(
+            players=tuple(np.flatnonzero(part != start).tolist()),
+            predicted=float(self.surrogate.predict(part[None])[0, 0]),
+            error=float(self.surrogate.errors(part[None])[0, 0]),
+            score=float(self.decision.target_scores(logits[None])[0]),
+            label=label,
+        )
+
+
+def _toggled(parts: BoolArray, players: NDArray[Any]) -> BoolArray:
+    """Each part with each of the players kept where it was removed, and the reverse."""
+    toggled = np.repeat(parts, len(players), axis=0)
+    rows = np.arange(len(toggled))
+    columns = np.tile(players, len(parts))
+    toggled[rows, columns] = ~toggled[rows, columns]
+    return toggled

@@ -1,0 +1,69 @@
+"""Parts of a text: what an explanation says of them, and what it keeps to say it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from piste.arrays import BoolArray, FloatArray
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The score of a part of the text, as an explanation predicts it."""
+
+    score: float
+    error: float | None  # standard error; None where the explanation knows none
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two players that act together: indices, and what both do beyond what each does alone.
+
+    `effect` is the Shapley interaction index: how much more the second does where the first is
+    there than where it is not, on average over parts of the text.
+    """
+
+    first: int
+    second: int
+    effect: float
+    error: float
+
+
+@dataclass(frozen=True)
+class PlayerSet:
+    """Players that turn a decision when they are removed, or keep it when they are left alone.
+
+    `predicted` and `error` are the explanation's; `score` and `label` are the model's own answer.
+    """
+
+    players: tuple[int, ...]
+    predicted: float
+    error: float
+    score: float
+    label: str
+
+
+@dataclass(frozen=True, eq=False)
+class PartAnswers:
+    """What was asked about parts of the text, and the process fitted to the answers.
+
+    With the formula of the explanation (where `on_slalom`), it predicts any other part.
+    """
+
+    kept: tuple[str, ...]  # a string for each part: "1" where it keeps the player, else "0"
+    answers: FloatArray  # [parts]
+    relevances: FloatArray  # [players]
+    noise: float
+    slope: float
+    amplitude: float
+    inflation: float
+    on_slalom: bool
+
+    @cached_property
+    def parts(self) -> BoolArray:
+        """[parts, players]."""
+        rows = [np.frombuffer(row.encode("ascii"), dtype=np.uint8) == ord("1") for row in self.kept]
+        return np.stack(rows)
