@@ -20,7 +20,7 @@ from papers.experiments.reviews import (
     review_model,
 )
 from papers.tables import Table
-from piste import Context, Example, Explanation, KernelShap, Lime, Slalom, explain
+from piste import METHODS, Example, Explanation, KernelShap, Lime, Slalom, explain
 from piste.arrays import Ragged
 from piste.decision import Decision
 from piste.methods import Method
@@ -75,7 +75,7 @@ def methods(samples: int) -> dict[str, Method]:
         "SLALOM-eff": replace(Slalom.paper("eff"), samples=samples),
         "SLALOM-fidel": replace(Slalom.paper("fidel"), deletions=samples),
         "piste, slalom": Slalom(),
-        "piste, context": Context(),
+        "piste, context": METHODS["context"],
         "LIME": Lime(samples=samples),
         "SHAP": KernelShap(samples=samples),
     }

@@ -215,10 +215,9 @@ class _Problem:
         if start is None:
             return self.means.copy()
         logs = np.log(np.maximum(start.relevances, LEAST)) - self.prior
-        level = logs.mean()
-        guess: FloatArray = np.concatenate(
-            [[level], logs - level, [np.log(start.noise), start.slope]]
-        )
+        guess = self.means.copy()
+        guess[0], guess[-2], guess[-1] = logs.mean(), np.log(start.noise), start.slope
+        guess[1:-2] = logs - guess[0]
         return guess
 
     def kernel(self, parameters: FloatArray) -> Kernel:
