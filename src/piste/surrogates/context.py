@@ -208,6 +208,8 @@ class _Problem:
         players = parts.shape[1]
         level, own = (np.log(TYPICAL / players), LEVEL_WIDTH), (0.0, WIDTH)
         beliefs = [level, *([own] * players), (NOISE, NOISE_WIDTH), (0.0, SLOPE_WIDTH)]
+        self.means: FloatArray
+        self.widths: FloatArray
         self.means, self.widths = np.array(beliefs).T
 
     def first(self, start: Kernel | None) -> FloatArray:
