@@ -21,7 +21,7 @@ def lock_for(shared: Any) -> Any:
 
 
 class Switch(ContextDecorator):
-    """A context manager and decorator: a setting of the whole process, changed while a thread is in.
+    """A setting of the whole process, changed while any thread is inside; also a decorator.
 
     The first thread to enter changes it and the last to leave restores it. If every thread kept its
     own copy, the last one could restore what another thread had set.

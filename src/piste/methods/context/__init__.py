@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 FIRST = 0.45  # of what may be asked, before the process chooses
 DRAWS = 64
-TOLERANCE = 0.05  # of the effects, and of R² from 1: asking may end early
+TOLERANCE = 0.02  # of the effects, and of R² from 1, with which asking ends early
 MEANS = ("auto", "slalom", "constant")
 CLASSES = ("one-vs-rest", "shared")
 

@@ -35,8 +35,9 @@ PATIENCE = 10  # times the passes, for a tolerance without a budget
 ROUNDS = 3  # after the first
 CRUMBS = 0.02  # of what may be asked
 GROWTH = 0.2  # long runs refit less often
-LEAVING_OUT = 1 / 3  # of the passes that leaving every player out in turn may cost
-TRIPLES = 2  # times that every distinct player is asked with two others
+LEAVING_OUT = 0.2  # of the passes that leaving every player out in turn may cost
+LONG_TEXT = 40  # players: random parts of longer texts tell too little of single words
+TRIPLES = 2  # times that every distinct player of a long text is asked with two others
 POOL, TARGETS = 256, 128  # candidates of a round, and parts that they are to teach about
 NEAR = 0.3  # share of the players that a part near the text keeps, at least
 
@@ -200,7 +201,7 @@ class Plan:
         words = [whole_and_empty(count), alone(players.first, count)]
         if self.leaves_out:
             words.append(left_out(count))
-        if len(players.first) > 3:
+        if count > LONG_TEXT:
             words.append(triples(rng, players.first, count, TRIPLES))
         parts = np.vstack([*words, paired_parts(rng, count, 2 * POOL)])
         return self.cut(distinct(parts, []), share)
