@@ -14,6 +14,7 @@ from piste.design import deletions
 from piste.design.parts import parts_between
 from piste.metrics.deletion import deletion
 from piste.metrics.human_attention import auroc, consensus
+from piste.result.scores import score
 from piste.surrogates.shapley import all_coalitions, exact_shapley
 
 Figures = dict[str, Any]
@@ -121,13 +122,13 @@ def shapley(subject: Subject) -> Figures:
     figures["context"] = {QUESTIONS: [error(one.scores["effect"]) for one in few]}
     figures |= _summed([_covered(one, exact, "64") for one in few])
     known = subject.decision.query.answers  # nobody but context needs the budget kept
-    for name, make, score in (
+    for name, make, kind in (
         ("kernel-shap", lambda n: piste.KernelShap(samples=n), "shapley"),
         ("lime", lambda n: piste.Lime(samples=n), "weight"),
     ):
         figures[name] = {
             n: [
-                error(subject.explain(make(n), seed=seed, answers=known).scores[score])
+                error(subject.explain(make(n), seed=seed, answers=known).scores[kind])
                 for seed in range(SEEDS)
             ]
             for n in BUDGETS
@@ -211,14 +212,18 @@ def people(subject: Subject) -> Figures:
     effect = explanation.scores["effect"]
     figures = {
         "context relevance": auroc(explanation.scores["relevance"], marked),
-        "context |effect|": auroc(effect, marked),
+        "context effect, its size": auroc(effect, marked),
         "context effect": auroc(effect - effect.min(), marked),
-        "context |removal|": auroc(explanation.scores["removal"], marked),
+        "context removal, its size": auroc(explanation.scores["removal"], marked),
     }
     for method, names in RATED:
         other = subject.explain(method)
         for name in names:
-            figures[f"{other.method} |{name}|"] = auroc(other.scores[name], marked)
+            scores, signed = other.scores[name], score(name).signed
+            # A weight ranks as it is; of the others the size counts.
+            figures[f"{other.method} {name}"] = auroc(
+                scores if signed else scores - scores.min(), marked
+            )
     return figures
 
 

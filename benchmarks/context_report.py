@@ -116,13 +116,13 @@ def _overhead(rows: Figures) -> str:
 
 
 def _best_for_people(rows: Figures) -> str:
-    names = [name for name in rows[0] if name not in RATED]
+    names = [name for name in rows[0] if not name.startswith("context")]
     best = max(names, key=lambda name: _mean(rows, name))
     ours = _pair(*(_mean(rows, name) for name in RATED))
     return f"{ours}; best other {best} {_cell(_mean(rows, best))}"
 
 
-RATED = ("context relevance", "context |effect|", "context effect")
+RATED = ("context relevance", "context effect, its size", "context effect")
 Goal = tuple[str, str, str, str, Callable[[Figures], str]]
 GOALS: Sequence[Goal] = (
     (
@@ -173,7 +173,7 @@ GOALS: Sequence[Goal] = (
     ),
     *(
         (
-            f"AUROC of relevance / |effect| / effect, {name} (means)",
+            f"AUROC of relevance / size of effect / effect, {name} (means)",
             "best of ours",
             "best of all",
             name,
