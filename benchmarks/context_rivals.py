@@ -20,7 +20,7 @@ Predict = Callable[[BoolArray], FloatArray]  # scores of parts
 PENALTIES = np.logspace(-3, 3, 13)
 PAIRED = (0.03, 0.1, 0.3, 1.0)  # variance of a pair's weight, of a single's
 PASSES = (10, 20, 40, 75, 150, 400)
-NEVER = 2.0  # an R² that no explanation reaches
+EXACT = 1e-9  # a tolerance that no explanation reaches before it has asked all it may
 
 
 def ridge(parts: BoolArray, answers: FloatArray, pairs: bool = False) -> Predict:
@@ -97,7 +97,7 @@ def _ridges(
 
 def with_passes(subject: Subject, passes: float) -> piste.Explanation:
     """Context at another cost than its efforts have, and without an early end."""
-    with patch.dict(asking.PASSES, thorough=passes), patch.object(context, "GOOD", NEVER):
+    with patch.dict(asking.PASSES, thorough=passes), patch.object(context, "TOLERANCE", EXACT):
         return subject.explain(effort="thorough")
 
 
