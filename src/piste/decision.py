@@ -169,7 +169,7 @@ def _rival(
             "Leave against out.",
         )
     likeliest_other = ranked[ranked != index][0]
-    rival = _index(labels, against, np.array([ranked[0], likeliest_other]), "against")
+    rival = _index(labels, against, np.array([ranked[0], likeliest_other]), "label to contrast with")
     if rival == index:
         other = labels[int(likeliest_other)]
         raise SameLabel(

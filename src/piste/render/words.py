@@ -22,6 +22,7 @@ _KINDS = {
     "removals": ("new removal of a few words", "new removals of a few words"),
 }
 _SIDES = "Above 0 it speaks for {label}, below 0 against"
+_BOTH = "Above 0 it speaks for “{label}”, below 0 for “{rival}”"
 _UP = "Above 0 it speaks for a higher number, below 0 for a lower one"
 _WARNING = "The explanation misses much of what the model does here; do not rely on it alone."
 _WARNINGS = {
@@ -284,6 +285,10 @@ def meanings(explanation: Explanation) -> dict[str, str]:
     }
     # A number goes up and down, and is not decided for.
     words["sides"] = _UP if explanation.target.scale == RAW else _SIDES.format(**words)
+    if explanation.target.against is not None:
+        words["sides"] = _BOTH.format(
+            label=one_line(explanation.target.label), rival=one_line(explanation.target.against)
+        )
     meanings = {name: _meaning(name, words) for name in explanation.scores}
     if explanation.second is not None and "value" in meanings:
         meanings["value"] = meanings["value"].replace(" alone ", ", with hardly a word beside it, ")
