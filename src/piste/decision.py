@@ -168,13 +168,13 @@ def _rival(
             " between.",
             "Leave against out.",
         )
-    likeliest_other = ranked[ranked != index][0]
-    rival = _index(labels, against, np.array([ranked[0], likeliest_other]), "label to contrast with")
+    runner_up = int(ranked[ranked != index][0])
+    ranks = np.array([ranked[0], runner_up])
+    rival = _index(labels, against, ranks, "label to contrast with")
     if rival == index:
-        other = labels[int(likeliest_other)]
         raise SameLabel(
             f"against is {against!r}, and {labels[index]!r} is what is explained.",
-            f'Contrast it with another label: against={other!r}, or against="runner-up".',
+            f'Give another label: against={labels[runner_up]!r}, or against="runner-up".',
         )
     return rival
 
