@@ -1,0 +1,304 @@
+"""Shapley values and interactions in closed form: the same by enumeration of all parts."""
+
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from piste.result.formula import Formula
+from piste.surrogates import effects, mean_effects
+from piste.surrogates.context import Process, fit_context
+from piste.surrogates.effects import Effects, removal_parts
+from piste.surrogates.mean_effects import mean_interactions, mean_shapley
+from piste.surrogates.parts import ends
+from piste.surrogates.shapley import all_coalitions, exact_shapley
+from tests.surrogates.test_context import (
+    Z90,
+    asked_parts,
+    binomial_slack,
+    random_kernel,
+    random_process,
+)
+
+PLAYERS = 8
+
+
+def shapley_rows(players: int) -> np.ndarray:
+    """Shapley values as linear functionals of a game [players, 2^players]."""
+    member = all_coalitions(players)
+    rows = np.zeros((players, len(member)))
+    for player in range(players):
+        for without in np.flatnonzero(~member[:, player]):
+            share = 1 / (players * comb(players - 1, int(member[without].sum())))
+            rows[player, without] -= share
+            rows[player, without + (1 << player)] += share
+    return rows
+
+
+def interaction_row(players: int, first: int, second: int) -> np.ndarray:
+    """The Shapley interaction index of a pair as a linear functional [2^players]."""
+    member = all_coalitions(players)
+    row = np.zeros(len(member))
+    one, two = 1 << first, 1 << second
+    for without in np.flatnonzero(~member[:, first] & ~member[:, second]):
+        share = 1 / ((players - 1) * comb(players - 2, int(member[without].sum())))
+        row[[without, without + one + two]] += share
+        row[[without + one, without + two]] -= share
+    return row
+
+
+ALL = all_coalitions(PLAYERS)
+SHAPLEY = shapley_rows(PLAYERS)
+PAIRS = np.array([(i, j) for i in range(PLAYERS) for j in range(i + 1, PLAYERS)])
+INTERACTION = np.array([interaction_row(PLAYERS, *pair) for pair in PAIRS])
+
+
+def test_the_functionals_are_those_of_the_definition():
+    """A game of singles and one pair: half of the pair to each, all of it between them."""
+    game = ALL @ np.arange(8.0) + 3.0 * (ALL[:, 1] & ALL[:, 4])
+    expected = np.arange(8.0) + 1.5 * np.isin(np.arange(8), [1, 4])
+    assert SHAPLEY @ game == pytest.approx(expected)
+    assert exact_shapley(ALL, game) == pytest.approx(expected)
+    found = dict(zip(map(tuple, PAIRS.tolist()), INTERACTION @ game, strict=True))
+    assert found.pop((1, 4)) == pytest.approx(3.0)
+    assert list(found.values()) == pytest.approx([0.0] * 27, abs=1e-12)
+
+
+# The process, in closed form
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_shapley_values_and_their_covariance_are_those_of_enumeration(seed):
+    process = random_process(seed)
+    closed = Effects(process)
+    assert closed.shapley() == pytest.approx(SHAPLEY @ process.predict(ALL), abs=1e-8)
+    expected = SHAPLEY @ process.covariance(ALL, ALL) @ SHAPLEY.T
+    assert closed.shapley_covariance() == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_interactions_and_their_errors_are_those_of_enumeration(seed):
+    process = random_process(seed)
+    closed = Effects(process)
+    first, second = PAIRS.T
+    matrix = closed.interactions()
+    expected = INTERACTION @ process.predict(ALL)[:, 0]
+    assert matrix[first, second] == pytest.approx(expected, abs=1e-8)
+    assert matrix == pytest.approx(matrix.T, abs=1e-9)
+    assert (np.diag(matrix) == 0).all()
+    covariance = INTERACTION @ process.covariance(ALL, ALL) @ INTERACTION.T
+    errors = np.sqrt(np.diag(covariance) * process.amplitude[0] * process.inflation)
+    assert closed.interaction_errors(PAIRS) == pytest.approx(errors, abs=1e-6)
+
+
+@given(st.integers(0, 10**6), st.integers(2, 7), st.integers(2, 40))
+@settings(max_examples=25, deadline=None)
+def test_any_number_of_players(seed, players, asked):
+    process = random_process(seed, players, asked, outputs=1)
+    closed, every, rows = Effects(process), all_coalitions(players), shapley_rows(players)
+    assert closed.shapley() == pytest.approx(rows @ process.predict(every), abs=1e-6)
+    expected = rows @ process.covariance(every, every) @ rows.T
+    assert closed.shapley_covariance() == pytest.approx(expected, abs=1e-7)
+    pair = interaction_row(players, 0, 1) @ process.predict(every)[:, 0]
+    assert closed.interactions()[0, 1] == pytest.approx(pair, abs=1e-6)
+
+
+@given(st.integers(0, 10**6), st.integers(2, 60))
+@settings(max_examples=25, deadline=None)
+def test_effects_of_the_process_sum_to_the_whole_less_the_empty_text(seed, players):
+    process = random_process(seed, players, 20, outputs=2)
+    both = np.stack([np.ones(players, dtype=bool), np.zeros(players, dtype=bool)])
+    whole, empty = process.predict(both)
+    assert Effects(process).shapley().sum(axis=0) == pytest.approx(whole - empty, abs=1e-7)
+
+
+@pytest.mark.parametrize(("players", "nodes"), [(48, 24), (49, 60), (100, 120), (300, 200)])
+def test_the_quadrature_is_exact_or_as_good_as_one_with_many_more_nodes(
+    monkeypatch, players, nodes
+):
+    process = random_process(players, players, 30, outputs=1)
+    pairs = np.array([(0, 1), (3, players - 1)])
+    few = Effects(process)
+    some = few.shapley(), few.shapley_covariance(), few.interaction_errors(pairs)
+    assert len(few.quadrature[0]) == 24
+    monkeypatch.setattr(effects, "NODES", 2 * nodes)
+    many = Effects(process)
+    assert len(many.quadrature[0]) == min(2 * nodes, players // 2 + 1)
+    scale = float(np.abs(many.shapley()).max())
+    assert some[0] == pytest.approx(many.shapley(), abs=1e-9 * scale)
+    assert some[1] == pytest.approx(many.shapley_covariance(), abs=1e-11)
+    assert some[2] == pytest.approx(many.interaction_errors(pairs), rel=1e-4, abs=1e-7)
+    assert few.interactions() == pytest.approx(many.interactions(), abs=1e-9 * scale)
+
+
+def test_removals_are_the_whole_text_and_each_player_gone():
+    parts = removal_parts(3)
+    assert parts.astype(int).tolist() == [[1, 1, 1], [0, 1, 1], [1, 0, 1], [1, 1, 0]]
+
+
+# Planted games
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_planted_singles_and_pairs_are_recovered_within_their_errors(seed):
+    rng = np.random.default_rng(seed)
+    players, noise = 10, 0.05
+    singles = rng.normal(size=players)
+    planted = {(0, 3): 2.5, (2, 7): -2.0, (5, 9): 1.5}
+
+    def game(parts):
+        together = sum(size * parts[:, i] * parts[:, j] for (i, j), size in planted.items())
+        return (parts @ singles + together)[:, None]
+
+    parts = asked_parts(rng, players, 150)
+    answers = game(parts) + noise * rng.normal(size=(len(parts), 1))
+    process = fit_context(parts, answers)
+    closed = Effects(process)
+    truth = exact_shapley(all_coalitions(players), game(all_coalitions(players))[:, 0])
+    errors = process.scaled(np.diag(closed.shapley_covariance()))[:, 0]
+    assert np.corrcoef(closed.shapley()[:, 0], truth)[0, 1] > 0.995
+    # ten errors at most: four deviations are exceeded once in a thousand runs
+    assert (np.abs(closed.shapley()[:, 0] - truth) < 4 * errors).all()
+    matrix = closed.interactions()
+    first, second = np.triu_indices(players, k=1)
+    order = np.argsort(-np.abs(matrix[first, second]))[:3]
+    assert {(int(first[k]), int(second[k])) for k in order} == set(planted)
+    pairs = np.stack([first, second], axis=1)
+    true = np.array([planted.get((int(i), int(j)), 0.0) for i, j in pairs])
+    assert (np.abs(matrix[first, second] - true) < 4 * closed.interaction_errors(pairs)).all()
+
+
+def inflated(process: Process) -> Process:
+    """As the method does it: variances by how far answers are off when left out."""
+    residuals, variances = process.left_out()
+    rest = ~process.exact
+    scores = residuals[rest, 0] ** 2 / (process.amplitude[0] * variances[rest])
+    return Process(
+        process.kernel,
+        process.parts,
+        process.residuals,
+        process.exact,
+        process.amplitude,
+        max(1.0, float(np.mean(scores))),
+    )
+
+
+def covered(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Which held-out answers and Shapley values of a game drawn from the prior are covered."""
+    rng = np.random.default_rng(seed)
+    kernel = random_kernel(rng, PLAYERS)
+    root = np.linalg.cholesky(kernel.between(ALL, ALL) + 1e-9 * np.eye(len(ALL)))
+    game = root @ rng.normal(size=len(ALL))
+    answers = game + np.sqrt(kernel.noise) * rng.normal(size=len(ALL))
+    parts = asked_parts(rng, PLAYERS, 64)
+    bits = 1 << np.arange(PLAYERS)
+    seen = parts @ bits
+    process = inflated(fit_context(parts, answers[seen][:, None]))
+    held = np.setdiff1d(np.arange(len(ALL)), seen)
+    gaps = np.abs(process.predict(ALL[held])[:, 0] - answers[held])
+    closed = Effects(process)
+    errors = process.scaled(np.diag(closed.shapley_covariance()))[:, 0]
+    off = np.abs(closed.shapley()[:, 0] - SHAPLEY @ game)
+    return gaps <= Z90 * process.errors(ALL[held])[:, 0], off <= Z90 * errors
+
+
+def test_intervals_cover_the_truth_on_games_drawn_from_the_prior():
+    """The kernel is fitted. Errors of one game go together: the tolerance counts games, not parts,
+    as if all of a game were in or out at once, which is the widest it can be.
+    """
+    games = 60
+    inside = [covered(seed) for seed in range(games)]
+    parts, shapley = (float(np.mean([np.mean(one[k]) for one in inside])) for k in (0, 1))
+    print(parts, shapley)
+    assert abs(parts - 0.9) < 0.05 + binomial_slack(0.9, games, 1.0)
+    assert abs(shapley - 0.9) < 0.05 + binomial_slack(0.9, games, 1.0)
+
+
+def test_intervals_of_shapley_values_cover_what_they_say_where_the_kernel_is_known():
+    """Games as outputs of one process: independent draws, so the tolerance is the binomial one."""
+    games, rng = 3000, np.random.default_rng(1)
+    kernel = random_kernel(rng, PLAYERS)
+    root = np.linalg.cholesky(kernel.between(ALL, ALL) + 1e-9 * np.eye(len(ALL)))
+    worths = root @ rng.normal(size=(len(ALL), games))
+    seen = rng.permutation(len(ALL))[:50]
+    answers = worths[seen] + np.sqrt(kernel.noise) * rng.normal(size=(50, games))
+    none = np.zeros(50, dtype=bool)
+    process = Process(kernel, ALL[seen], answers, none, np.ones(games))
+    closed = Effects(process)
+    errors = process.scaled(np.diag(closed.shapley_covariance()))
+    inside = (np.abs(closed.shapley() - SHAPLEY @ worths) <= Z90 * errors).mean(axis=1)
+    assert np.abs(inside - 0.9).max() < binomial_slack(0.9, games)
+    pairs = closed.interaction_errors(PAIRS)[0]  # of the first output; all amplitudes are equal
+    first = np.array([Effects(process.conditioned(answers[:, [k]])).interactions()[0, 1]
+                      for k in range(400)])
+    truth = INTERACTION[0] @ worths[:, :400]
+    assert abs(np.mean(np.abs(first - truth) <= Z90 * pairs) - 0.9) < binomial_slack(0.9, 400)
+
+
+# The mean
+
+
+def random_formula(seed: int, players: int, *, frame: bool = True, spread: float = 1.0) -> Formula:
+    rng = np.random.default_rng(seed)
+    return Formula(
+        values=rng.normal(size=players),
+        importances=spread * rng.normal(size=players),
+        frame=(0.3, 0.5) if frame else None,
+        lengths=np.array([1.0, 3.0, float(players + 3)]),
+        level=np.array([0.0, 0.2, -0.4]),
+        scale=np.array([1.0, 1.2, 2.0]),
+    )
+
+
+def alike(players: int) -> np.ndarray:
+    return np.arange(players, dtype=np.int64)
+
+
+@pytest.mark.parametrize("frame", [False, True])
+@pytest.mark.parametrize("exact", [False, True])
+def test_shapley_values_of_the_mean_are_those_of_enumeration(monkeypatch, frame, exact):
+    formula = random_formula(0, PLAYERS, frame=frame)
+    expected = SHAPLEY @ formula.scores(ALL)
+    if not exact:
+        monkeypatch.setattr(mean_effects, "EXACT_SHAPLEY", 0)
+    found = mean_shapley(formula, alike(PLAYERS), np.random.default_rng(0))
+    # 25,000 orders, whose gains deviate by about 1: 0.006, and four times that
+    assert found == pytest.approx(expected, abs=1e-9 if exact else 0.025)
+    both = formula.scores(np.stack([ALL[-1], ALL[0]]))
+    assert found.sum() == pytest.approx(both[0] - both[1], abs=1e-9)
+
+
+def test_equal_players_have_equal_shapley_values_where_they_are_sampled():
+    formula = random_formula(1, 30)
+    groups = np.arange(30) % 10
+    same = Formula(
+        formula.values[groups],
+        formula.importances[groups],
+        formula.frame,
+        formula.lengths,
+        formula.level,
+        formula.scale,
+    )
+    found = mean_shapley(same, groups, np.random.default_rng(0))
+    assert found[:10] == pytest.approx(found[10:20], abs=1e-12)
+    ends_of = same.scores(np.stack([np.ones(30, dtype=bool), np.zeros(30, dtype=bool)]))
+    assert found.sum() == pytest.approx(ends_of[0] - ends_of[1], abs=1e-9)
+
+
+@pytest.mark.parametrize("frame", [False, True])
+def test_interactions_of_the_mean_are_those_of_enumeration(monkeypatch, frame):
+    formula = random_formula(2, PLAYERS, frame=frame)
+    monkeypatch.setattr(mean_effects, "COMPANIES", 6400)
+    chosen = np.array([0, 2, 3, 7])
+    found = mean_interactions(formula, chosen, np.random.default_rng(0))
+    for i, first in enumerate(chosen):
+        for j, second in enumerate(chosen):
+            row = interaction_row(PLAYERS, first, second) if i != j else np.zeros(len(ALL))
+            # 6,400 companies, stratified by size, of differences below 2: 0.025 and twice that
+            assert found[i, j] == pytest.approx(row @ formula.scores(ALL), abs=0.05)
+
+
+def test_both_ends_are_in_the_game():
+    assert ends(ALL).sum() == 2
