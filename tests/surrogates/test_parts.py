@@ -21,6 +21,7 @@ from tests.surrogates.test_effects import (
     PAIRS,
     PLAYERS,
     SHAPLEY,
+    interaction_row,
     random_formula,
 )
 
@@ -44,8 +45,10 @@ def a_surrogate(
     parts = asked_parts(rng, players, asked)
     answers = np.stack([a_game(seed + k, players)(parts) for k in range(outputs)], axis=1)
     means = tuple(random_formula(seed + k, players) for k in range(outputs)) if mean else ()
-    prior = sum((m.scores(parts)[:, None] * (np.arange(outputs) == k) for k, m in enumerate(means)),
-                np.zeros_like(answers))
+    prior = sum(
+        (m.scores(parts)[:, None] * (np.arange(outputs) == k) for k, m in enumerate(means)),
+        np.zeros_like(answers),
+    )
     inside = like_the_text(parts)
     process = fit_context(parts[inside], (answers - prior)[inside], exact=ends(parts)[inside])
     return PartSurrogate(process, means, np.arange(players), parts, answers)
@@ -99,8 +102,8 @@ def test_what_is_stored_predicts_the_same(seed, players, mean):
     new = np.random.default_rng(seed).random((20, players)) < 0.5
     assert again.predict(new) == pytest.approx(surrogate.predict(new), abs=1e-9)
     assert again.errors(new) == pytest.approx(surrogate.errors(new), abs=1e-9)
-    assert again.effects() == pytest.approx(surrogate.effects(), abs=1e-9)
-    assert again.effect_errors() == pytest.approx(surrogate.effect_errors(), abs=1e-9)
+    assert again.effects == pytest.approx(surrogate.effects, abs=1e-9)
+    assert again.effect_errors == pytest.approx(surrogate.effect_errors, abs=1e-9)
     assert again.interactions()[1] == pytest.approx(surrogate.interactions()[1], abs=1e-9)
 
 
@@ -114,8 +117,8 @@ def test_effects_add_up_to_the_answers_at_both_ends(seed, players, mean):
     whole, empty = surrogate.answers[0], surrogate.answers[1]
     assert surrogate.parts[0].all()
     assert not surrogate.parts[1].any()
-    scale = np.abs(surrogate.effects()).max()
-    total = surrogate.effects().sum(axis=0)
+    scale = np.abs(surrogate.effects).max()
+    total = surrogate.effects.sum(axis=0)
     assert total == pytest.approx(whole - empty, abs=1e-12 * players * max(1.0, scale))
 
 
@@ -126,11 +129,11 @@ def test_effects_are_shapley_values_of_what_is_predicted(seed, mean):
     game = surrogate.mean(ALL) + surrogate.process.predict(ALL)
     short_of = surrogate.answers[0] - surrogate.answers[1] - (game[-1] - game[0])
     expected = SHAPLEY @ game + short_of / PLAYERS
-    assert surrogate.effects() == pytest.approx(expected, abs=1e-7)
+    assert surrogate.effects == pytest.approx(expected, abs=1e-7)
     assert np.abs(short_of).max() < 0.05  # what meeting the ends leaves to share
     covariance = SHAPLEY @ surrogate.process.covariance(ALL, ALL) @ SHAPLEY.T
     errors = surrogate.process.scaled(np.diag(covariance))
-    assert surrogate.effect_errors() == pytest.approx(errors, abs=1e-5)
+    assert surrogate.effect_errors == pytest.approx(errors, abs=1e-5)
 
 
 def test_once_everything_was_asked_nothing_is_left_to_estimate():
@@ -141,8 +144,12 @@ def test_once_everything_was_asked_nothing_is_left_to_estimate():
     process = fit_context(parts, answers, exact=ends(parts))
     surrogate = PartSurrogate(process, (), np.arange(5), parts, answers)
     assert surrogate.complete
-    assert surrogate.effects()[:, 0] == pytest.approx(exact_shapley(every, game(every)))
-    assert (surrogate.effect_errors() == 0).all()
+    assert surrogate.effects[:, 0] == pytest.approx(exact_shapley(every, game(every)))
+    assert (surrogate.effect_errors == 0).all()
+    pairs, values, errors = surrogate.strongest_pairs(4)
+    expected = [interaction_row(5, *pair) @ game(every) for pair in pairs]
+    assert values == pytest.approx(expected)
+    assert (errors == 0).all()
     part = PartSurrogate(process, (), np.arange(5), parts[1:], answers[1:])
     assert not part.complete
 
@@ -158,17 +165,14 @@ def test_removals_are_falls_of_the_score():
 # Pairs
 
 
-def test_pairs_are_interactions_of_what_is_predicted(monkeypatch):
-    monkeypatch.setattr("piste.surrogates.mean_effects.COMPANIES", 6400)
+def test_pairs_are_interactions_of_what_is_predicted():
     for mean in (False, True):
         surrogate = a_surrogate(2, mean=mean)
         game = (surrogate.mean(ALL) + surrogate.process.predict(ALL))[:, 0]
         chosen, matrix = surrogate.interactions()
         assert chosen.tolist() == list(range(PLAYERS))
         first, second = PAIRS.T
-        # with SLALOM its own part is sampled: 6,400 companies of differences below 2
-        slack = 0.05 if mean else 1e-7
-        assert matrix[first, second] == pytest.approx(INTERACTION @ game, abs=slack)
+        assert matrix[first, second] == pytest.approx(INTERACTION @ game, abs=1e-7)
 
 
 def test_the_strongest_pairs_come_first_with_their_errors():
