@@ -37,6 +37,7 @@ SLOPE_WIDTH = 1.0
 LEVEL_WIDTH = 1.0
 LOG_BOUNDS = (-30.0, 10.0)  # of relevances and noise
 ITERATIONS = 60
+EACH = 2  # answers that fitting a relevance uses up
 MOST_FITTED = 1000  # parts that relevances are fitted to; an iteration costs their cube
 LEAST = 1e-12
 
@@ -137,6 +138,21 @@ class Process:
         [asked, outputs] on the answers' scale, [asked] in units of the amplitude.
         """
         return self.weights / self.precision[:, None], 1 / self.precision
+
+    def shortfall(self) -> float:
+        """By how much the variances are too small, 1 or more, for the first output.
+
+        Answers that are left out tell, where they are further off than expected. The relevances
+        were fitted to the same answers, those left out included: so many are used up by it.
+        """
+        rest = ~self.exact
+        if not rest.any():
+            return 1.0
+        residuals, variances = self.left_out()
+        scores = residuals[rest, 0] ** 2 / (self.amplitude[0] * variances[rest])
+        count, players = self.parts.shape
+        used_up = min(count / 2, EACH * players)
+        return max(1.0, float(np.mean(scores))) * count / (count - used_up)
 
     def conditioned(self, residuals: FloatArray) -> Process:
         """The same kernel with other residuals."""
