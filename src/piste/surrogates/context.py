@@ -152,7 +152,7 @@ class Process:
         scores = residuals[rest, 0] ** 2 / (self.amplitude[0] * variances[rest])
         count, players = self.parts.shape
         used_up = min(count / 2, EACH * players)
-        return max(1.0, float(np.mean(scores))) * count / (count - used_up)
+        return float(max(1.0, np.mean(scores)) * count / (count - used_up))
 
     def conditioned(self, residuals: FloatArray) -> Process:
         """The same kernel with other residuals."""
