@@ -5,7 +5,7 @@ import pytest
 from piste.surrogates import algebra
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread():
+@pytest.fixture(scope="module")
+def one_thread():
     with algebra.one_thread:
         yield

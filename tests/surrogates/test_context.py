@@ -23,6 +23,8 @@ from piste.surrogates.context import (
 from piste.surrogates.parts import ends
 from piste.surrogates.shapley import all_coalitions
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 Z90 = 1.6449  # a normal variable is this near to its mean in 90 % of all draws
 
 

@@ -12,6 +12,8 @@ from piste.surrogates.parts import ends
 from piste.surrogates.shapley import all_coalitions
 from tests.surrogates.test_context import asked_parts
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 
 @given(st.integers(0, 10**6), st.integers(1, 10), st.integers(2, 30))
 @settings(max_examples=30, deadline=None)

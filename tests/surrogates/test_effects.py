@@ -22,6 +22,8 @@ from tests.surrogates.test_context import (
     random_process,
 )
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 PLAYERS = 8
 
 

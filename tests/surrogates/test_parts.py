@@ -25,6 +25,8 @@ from tests.surrogates.test_effects import (
     random_formula,
 )
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 
 def a_game(seed: int, players: int):
     """Singles, three pairs and a squashing: no surrogate has its form."""

@@ -152,7 +152,7 @@ class PartSurrogate:
             return every, exact_interactions(*_by_bits(self.parts, self.answers[:, 0]))
         relevant = np.argsort(-self.process.kernel.relevances, kind="stable")[:MOST_PAIRED]
         chosen = np.sort(relevant).astype(np.int64)
-        total = self.effects_of.interactions()[np.ix_(chosen, chosen)]
+        total = self.effects_of.interactions(chosen)
         if self.means:
             total = total + mean_interactions(self.means[0], chosen, np.random.default_rng(SEED))
         return chosen, total
