@@ -17,7 +17,7 @@ from piste.result.parts import PartAnswers
 from piste.surrogates.context import Kernel, Process, keys
 from piste.surrogates.effects import Effects, removal_parts
 from piste.surrogates.mean_effects import mean_interactions, mean_shapley
-from piste.surrogates.shapley import EXACT_SHAPLEY, exact_shapley
+from piste.surrogates.shapley import EXACT_SHAPLEY, exact_interactions, exact_shapley
 
 MOST_PAIRED = 200  # players among which pairs are looked for: the most relevant ones
 SEED = 0  # of sampled company; what is sampled is the same for every reader
@@ -147,9 +147,12 @@ class PartSurrogate:
 
     def interactions(self) -> tuple[IntArray, FloatArray]:
         """The players among which pairs are told, and their interactions [chosen, chosen]."""
+        if self.complete:
+            every = np.arange(self.players)
+            return every, exact_interactions(*_by_bits(self.parts, self.answers[:, 0]))
         relevant = np.argsort(-self.process.kernel.relevances, kind="stable")[:MOST_PAIRED]
         chosen = np.sort(relevant).astype(np.int64)
-        total = self.effects_of.interactions()[np.ix_(chosen, chosen)]
+        total = self.effects_of.interactions(chosen)
         if self.means:
             total = total + mean_interactions(self.means[0], chosen, np.random.default_rng(SEED))
         return chosen, total
@@ -161,6 +164,8 @@ class PartSurrogate:
         order = np.argsort(-np.abs(matrix[first, second]), kind="stable")[:count]
         pairs = np.stack([chosen[first[order]], chosen[second[order]]], axis=1)
         values = matrix[first[order], second[order]]
+        if self.complete:
+            return pairs, values, np.zeros(len(pairs))
         return pairs, values, self.effects_of.interaction_errors(pairs)
 
 
