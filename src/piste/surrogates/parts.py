@@ -137,17 +137,7 @@ class PartSurrogate:
         """Standard errors of the effects [players, outputs]."""
         if self.complete:
             return np.zeros((self.players, self.answers.shape[1]))
-        return self.process.scaled(self._freedom * self.effects_of.shapley_variances())
-
-    @property
-    def _freedom(self) -> float:
-        """How much larger variances of effects are than the process says.
-
-        Its relevances were fitted to the same answers: of N answers, up to half count for them.
-        Measured against exact Shapley values, it makes 90 % intervals hold 87 to 92 % of them.
-        """
-        count = len(self.process.parts)
-        return count / (count - min(count / 2, 2 * self.players))
+        return self.process.scaled(self.effects_of.shapley_variances())
 
     def removals(self) -> tuple[FloatArray, FloatArray]:
         """How far the score falls without each player [players, outputs], and standard errors."""
@@ -176,8 +166,7 @@ class PartSurrogate:
         values = matrix[first[order], second[order]]
         if self.complete:
             return pairs, values, np.zeros(len(pairs))
-        errors = self.effects_of.interaction_errors(pairs)
-        return pairs, values, np.sqrt(self._freedom) * errors
+        return pairs, values, self.effects_of.interaction_errors(pairs)
 
 
 def _by_bits(parts: BoolArray, answers: FloatArray) -> tuple[BoolArray, FloatArray]:
