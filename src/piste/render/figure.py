@@ -17,7 +17,7 @@ from matplotlib.patheffects import withStroke
 
 from piste.errors import FileError
 from piste.files import write_atomic
-from piste.render import words
+from piste.render import trust, words
 from piste.render.chart import BARS, is_scatter, spread
 from piste.render.clean import one_line, visible
 from piste.render.fonts import drawable, families
@@ -129,7 +129,7 @@ def _footnotes(explanation: Explanation) -> list[str]:
     bars = [_bars_note(explanation)] if explanation.errors and is_scatter(explanation) else []
     return [
         line
-        for sentence in (words.headline(explanation), *notes, *bars)
+        for sentence in (trust.headline(explanation), *notes, *bars)
         for line in textwrap.wrap(sentence, FOOTNOTE_CHARACTERS)
     ]
 

@@ -239,6 +239,8 @@ class Explanation:
     def pairs(self, n: int = 10) -> list[Pair]:
         """The `n` pairs of players that act together most strongly, strongest first."""
         n = whole_number("n", n, 0)
+        if self.parts is not None and len(self.players) < 2:
+            return []  # a single word has no other
         if self._surrogate is None:
             raise SettingError(
                 f"{self.method} knows words, not what they do together.", 'Use method="context".'
@@ -343,8 +345,9 @@ class Explanation:
     def to_shap(self, score: str | None = None) -> Any:
         """A `shap.Explanation` for shap's text plot.
 
-        By default of the scores that add up, `shapley` or `removal`, else of the primary ones. The
-        base value is what they leave of the model's score.
+        By default of the scores that add up, `effect`, `shapley` or `removal`, else of the primary
+        ones. The base value is the score of the empty text for effects, and else what the scores
+        leave of the model's score.
         """
         from piste.result.exports import to_shap
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from piste.compare import Comparison
 from piste.render import comparison_words as said
-from piste.render import words
+from piste.render import trust, words
 from piste.render.chart import Chart, Label, Mark, is_scatter
 from piste.render.clean import one_line, visible
 from piste.render.html import SHOWN, charts, hue, index_of, level, linked
@@ -43,7 +43,7 @@ def view(explanation: Explanation) -> dict[str, Any]:
 def full(explanation: Explanation) -> dict[str, Any]:
     """The view of a finished explanation: also how far to trust it, and what the scores mean."""
     statements = [
-        {"text": visible(one.text), "warning": one.warning} for one in words.statements(explanation)
+        {"text": visible(one.text), "warning": one.warning} for one in trust.statements(explanation)
     ]
     meanings = dict(words.meanings(explanation))
     if explanation.errors:
