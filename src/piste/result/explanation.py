@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from piste.surrogates.parts import PartSurrogate
 
 SCHEMA = 2
+MANY_PAIRS = 50
 FEW_CHECKS = 5  # an R2 of fewer sequences says nothing
 
 
@@ -245,11 +246,12 @@ class Explanation:
             raise SettingError(
                 f"{self.method} knows words, not what they do together.", 'Use method="context".'
             )
-        pairs, effects, errors = self._surrogate.strongest_pairs(n)
-        return [
-            Pair(int(first), int(second), float(effect), float(error))
-            for (first, second), effect, error in zip(pairs, effects, errors, strict=True)
-        ]
+        return self._strongest[:n] if n <= MANY_PAIRS else _pairs(self._surrogate, n)
+
+    @cached_property
+    def _strongest(self) -> list[Pair]:
+        """As many pairs as renderings want; they ask several times."""
+        return [] if self._surrogate is None else _pairs(self._surrogate, MANY_PAIRS)
 
     @cached_property
     def _surrogate(self) -> PartSurrogate | None:
@@ -385,6 +387,14 @@ class Explanation:
         from piste.render.terminal import as_text
 
         return as_text(self)
+
+
+def _pairs(surrogate: PartSurrogate, n: int) -> list[Pair]:
+    pairs, effects, errors = surrogate.strongest_pairs(n)
+    return [
+        Pair(int(first), int(second), float(effect), float(error))
+        for (first, second), effect, error in zip(pairs, effects, errors, strict=True)
+    ]
 
 
 def _plain(value: Any) -> Any:
