@@ -13,6 +13,7 @@ from piste.result.parts import Pair, PlayerSet
 
 SHOWN = 5  # pairs in a sentence each
 SEARCHED = 40  # the strongest pairs, from which those are chosen that are shown
+NOTABLE = 0.05  # of the interaction: a word that says less on one side is not turned
 SURE = 2.0  # standard errors from which on a number is not taken for chance
 
 
@@ -63,7 +64,8 @@ def _turned(explanation: Explanation, pair: Pair) -> int | None:
     turned: dict[int, float] = {}  # what a player says without the other
     for index in (pair.first, pair.second):
         sides = [float(effects[index]) + sign * pair.effect / 2 for sign in (1, -1)]
-        least = SURE * math.hypot(float(errors[index]), pair.error / 2)
+        error = math.hypot(float(errors[index]), pair.error / 2)
+        least = max(SURE * error, NOTABLE * abs(pair.effect))
         if sides[0] * sides[1] < 0 and min(map(abs, sides)) > least:
             turned[index] = abs(sides[1])
     return max(turned, key=lambda index: turned[index], default=None)

@@ -7,7 +7,7 @@ from typing import Any
 
 from piste.compare import Comparison
 from piste.render import comparison_words as said
-from piste.render import trust, words
+from piste.render import together, trust, words
 from piste.render.chart import Chart, Label, Mark, is_scatter
 from piste.render.clean import one_line, visible
 from piste.render.html import SHOWN, charts, hue, index_of, level, linked
@@ -50,9 +50,21 @@ def full(explanation: Explanation) -> dict[str, Any]:
         meanings["±"] = words.ERRORS
     return {
         **view(explanation),
+        "links": [_link(link) for link in together.links(explanation)],
+        "turning": [visible(sentence) for sentence in together.turning(explanation)],
+        "base": together.base(explanation),
         "statements": statements,
         "meanings": {visible(name): visible(text) for name, text in meanings.items()},
         "cost": words.cost(explanation),
+    }
+
+
+def _link(link: together.Link) -> dict[str, Any]:
+    pair = link.pair
+    return {
+        "players": [pair.first, pair.second],
+        "side": "f" if pair.effect > 0 else "a",
+        "text": visible(link.text),
     }
 
 

@@ -213,5 +213,5 @@ function linking() {
     document.getElementById("key-weight").hidden = !weight;
   }
 
-  return { show, dark, colour, playersOf, signed };
+  return { show, dark, colour, playersOf, signed, margin };
 }
