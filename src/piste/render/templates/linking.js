@@ -3,6 +3,7 @@
 // The reports show one explanation; the served page shows one after the other.
 function linking() {
   const tip = document.getElementById("tip");
+  const drawing = document.getElementById("arcs"); // between words; a comparison has none
   let data = { groups: [] };
   let byGroup = new Map();
   let times = new Map();
@@ -79,33 +80,22 @@ function linking() {
   // An arc below the text from one word to the other.
   function join(first, second, side) {
     const [from, to] = [wordOf.get(first), wordOf.get(second)];
-    if (!from || !to || from === to) return;
+    if (!from || !to || from === to || !drawing) return;
     const [a, b] = [from, to].map((word) => word.getClientRects()[0]);
     const [x, y] = [scrollX, scrollY];
     const [x1, x2] = [x + a.left + a.width / 2, x + b.left + b.width / 2];
     const [y1, y2] = [y + a.bottom, y + b.bottom];
     const low = Math.max(y1, y2) + Math.min(34, 10 + Math.abs(x1 - x2) / 12);
-    const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+    const path = document.createElementNS(drawing.namespaceURI, "path");
     path.setAttribute("d", `M${x1} ${y1}C${x1} ${low} ${x2} ${low} ${x2} ${y2}`);
     path.dataset.side = side;
-    arcs().append(path);
-  }
-
-  function arcs() {
-    let drawing = document.getElementById("arcs");
-    if (!drawing) {
-      drawing = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-      drawing.id = "arcs";
-      drawing.setAttribute("aria-hidden", "true");
-      document.body.append(drawing);
-    }
-    return drawing;
+    drawing.append(path);
   }
 
   function dark() {
     for (const element of lit) element.classList.remove("on");
     for (const word of partners) word.classList.remove("with");
-    document.getElementById("arcs")?.replaceChildren();
+    drawing?.replaceChildren();
     lit = [];
     partners = [];
     for (const name of document.querySelectorAll(".now")) name.textContent = "";
