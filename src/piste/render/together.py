@@ -114,7 +114,7 @@ def named(explanation: Explanation, index: int) -> str:
     same = [
         place
         for place, other in enumerate(explanation.players)
-        if other.ids == player.ids and other.segment == player.segment
+        if other.text == player.text and other.segment == player.segment
     ]
     places = [ordinal(same.index(index) + 1)] if len(same) > 1 else []
     places += [f"text {player.segment + 1}"] if explanation.second is not None else []

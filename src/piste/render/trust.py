@@ -95,7 +95,7 @@ def _surer(explanation: Explanation) -> str:
 
 def _sure(stopped: Stopped, explanation: Explanation) -> str:
     """Of ten or fewer, the strongest are all there are: to be chosen again says nothing then."""
-    unit, spread = explanation.unit, f"±{100 * stopped.spread:,.0f} %"
+    unit, spread = explanation.unit, f"±{max(1.0, 100 * stopped.spread):,.0f} %"
     hardly = stopped.spread > HARDLY and stopped.reason != "stable"
     sure = f"the strongest {unit}s are {'hardly known,' if hardly else 'known within'} {spread}"
     if len({player.group for player in explanation.players}) <= TEN:

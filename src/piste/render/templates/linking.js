@@ -82,9 +82,9 @@ function linking() {
     const [from, to] = [wordOf.get(first), wordOf.get(second)];
     if (!from || !to || from === to || !drawing) return;
     const [a, b] = [from, to].map((word) => word.getClientRects()[0]);
-    const [x, y] = [scrollX, scrollY];
-    const [x1, x2] = [x + a.left + a.width / 2, x + b.left + b.width / 2];
-    const [y1, y2] = [y + a.bottom, y + b.bottom];
+    const seen = document.getElementById("text").getBoundingClientRect(); // a long text scrolls in it
+    const [x1, x2] = [a, b].map((box) => scrollX + box.left + box.width / 2);
+    const [y1, y2] = [a, b].map((box) => scrollY + Math.min(Math.max(box.bottom, seen.top), seen.bottom));
     const low = Math.max(y1, y2) + Math.min(34, 10 + Math.abs(x1 - x2) / 12);
     const path = document.createElementNS(drawing.namespaceURI, "path");
     path.setAttribute("d", `M${x1} ${y1}C${x1} ${low} ${x2} ${low} ${x2} ${y2}`);
