@@ -49,7 +49,7 @@ def test_explain_is_what_the_library_gives(demo_api, demo):
 
 
 def test_the_stream_tells_progress_rounds_and_the_result(demo_api):
-    asked = {"text": TEXT, "model": "demo", "seed": 3}
+    asked = {"text": TEXT, "model": "demo", "seed": 3, "tolerance": 0.001}
     found = events(demo_api.post("/api/explain/stream", json=asked).text)
     names = [name for name, _ in found]
     assert names[0] == "progress"

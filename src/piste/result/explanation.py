@@ -204,13 +204,13 @@ class Explanation:
         for indices in members.values():
             values = self.scores[name][indices]
             same = np.ptp(values) <= 1e-9 * np.abs(self.scores[name]).max()
-            summed = self.parts is not None  # effects of places, which add up
+            summed = "effect" in self.scores  # of places, which add up
             rows += [indices] if same or summed else [[index] for index in indices]
         return rows
 
     def _row(self, members: list[int]) -> Row:
         def told(name: str, values: FloatArray, error: bool) -> float:
-            if self.parts is None or not score(name).adds_up:
+            if "effect" not in self.scores or not score(name).adds_up:
                 return float(values[members[0]])
             some = values[members]
             return float(np.sqrt(np.sum(some**2)) if error else some.sum())
