@@ -317,7 +317,8 @@ def _bars(axes: Axes, explanation: Explanation, most: int) -> None:
 def _sides(axes: Axes, explanation: Explanation) -> str:
     left, right = words.sides(explanation.target)
     limit = round(_size(axes)[0] / LABEL_ROOM)
-    return f"← {left},  {right} {literal(one_line(explanation.target.label, limit))} →"
+    name = one_line(words.named(explanation.target, limit), 2 * limit)
+    return f"← {left},  {right} {literal(name)} →"
 
 
 def _with_room(low: float, high: float) -> tuple[float, float]:

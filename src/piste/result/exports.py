@@ -70,7 +70,7 @@ def to_shap(explanation: Explanation, score: str | None = None) -> Any:
         base_values=left if base is None else base,
         data=np.array(_pieces(explanation), dtype=object),
     )
-    exported.output_names = explanation.target.label  # given above, it would be taken for a shape
+    exported.output_names = explanation.target.title  # given above, it would be taken for a shape
     return exported
 
 
