@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from piste.surrogates.parts import PartSurrogate
 
 SCHEMA = 2
+MANY_PAIRS = 50
 FEW_CHECKS = 5  # an R2 of fewer sequences says nothing
 
 
@@ -212,13 +213,13 @@ class Explanation:
         for indices in members.values():
             values = self.scores[name][indices]
             same = np.ptp(values) <= 1e-9 * np.abs(self.scores[name]).max()
-            summed = self.parts is not None  # effects of places, which add up
+            summed = "effect" in self.scores  # of places, which add up
             rows += [indices] if same or summed else [[index] for index in indices]
         return rows
 
     def _row(self, members: list[int]) -> Row:
         def told(name: str, values: FloatArray, error: bool) -> float:
-            if self.parts is None or not score(name).adds_up:
+            if "effect" not in self.scores or not score(name).adds_up:
                 return float(values[members[0]])
             some = values[members]
             return float(np.sqrt(np.sum(some**2)) if error else some.sum())
@@ -248,15 +249,18 @@ class Explanation:
     def pairs(self, n: int = 10) -> list[Pair]:
         """The `n` pairs of players that act together most strongly, strongest first."""
         n = whole_number("n", n, 0)
+        if self.parts is not None and len(self.players) < 2:
+            return []  # a single word has no other
         if self._surrogate is None:
             raise SettingError(
                 f"{self.method} knows words, not what they do together.", 'Use method="context".'
             )
-        pairs, effects, errors = self._surrogate.strongest_pairs(n)
-        return [
-            Pair(int(first), int(second), float(effect), float(error))
-            for (first, second), effect, error in zip(pairs, effects, errors, strict=True)
-        ]
+        return self._strongest[:n] if n <= MANY_PAIRS else _pairs(self._surrogate, n)
+
+    @cached_property
+    def _strongest(self) -> list[Pair]:
+        """As many pairs as renderings want; they ask several times."""
+        return [] if self._surrogate is None else _pairs(self._surrogate, MANY_PAIRS)
 
     @cached_property
     def _surrogate(self) -> PartSurrogate | None:
@@ -352,8 +356,9 @@ class Explanation:
     def to_shap(self, score: str | None = None) -> Any:
         """A `shap.Explanation` for shap's text plot.
 
-        By default of the scores that add up, `shapley` or `removal`, else of the primary ones. The
-        base value is what they leave of the model's score.
+        By default of the scores that add up, `effect`, `shapley` or `removal`, else of the primary
+        ones. The base value is the score of the empty text for effects, and else what the scores
+        leave of the model's score.
         """
         from piste.result.exports import to_shap
 
@@ -391,6 +396,14 @@ class Explanation:
         from piste.render.terminal import as_text
 
         return as_text(self)
+
+
+def _pairs(surrogate: PartSurrogate, n: int) -> list[Pair]:
+    pairs, effects, errors = surrogate.strongest_pairs(n)
+    return [
+        Pair(int(first), int(second), float(effect), float(error))
+        for (first, second), effect, error in zip(pairs, effects, errors, strict=True)
+    ]
 
 
 def _plain(value: Any) -> Any:
