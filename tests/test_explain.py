@@ -26,7 +26,8 @@ def correlations(planted: PlantedSlalom, explanation: piste.Explanation) -> tupl
 @pytest.mark.parametrize("seed", range(5))
 def test_a_planted_slalom_is_recovered_from_default_settings(seed):
     planted = PlantedSlalom(30, seed)
-    explanation = piste.explain(planted.text, piste.from_function(planted), target="positive")
+    classifier = piste.from_function(planted)
+    explanation = piste.explain(planted.text, classifier, "slalom", target="positive")
     assert min(correlations(planted, explanation)) > 0.999
     assert explanation.fidelity.r2 > 0.999
     assert explanation.surrogate_score == pytest.approx(planted.margin(planted.text), abs=1e-3)
@@ -37,9 +38,9 @@ def test_a_noisy_planted_slalom_is_recovered(seed):
     planted = PlantedSlalom(30, seed)
     noise = 0.05 * np.std(list(planted.values.values()))
     classifier = piste.from_function(planted.noisy(noise))
-    explanation = piste.explain(planted.text, classifier, target="positive")
+    explanation = piste.explain(planted.text, classifier, "slalom", target="positive")
     assert min(correlations(planted, explanation)) > 0.97
-    closer = piste.explain(planted.text, classifier, target="positive", tolerance=0.03)
+    closer = piste.explain(planted.text, classifier, "slalom", target="positive", tolerance=0.03)
     assert min(correlations(planted, closer)) > 0.98
 
 
@@ -60,7 +61,8 @@ def test_the_other_target_has_the_opposite_values():
     planted = PlantedSlalom(12)
     classifier = piste.from_function(planted)
     plus, minus = (
-        piste.explain(planted.text, classifier, target=label) for label in ("positive", "negative")
+        piste.explain(planted.text, classifier, "slalom", target=label)
+        for label in ("positive", "negative")
     )
     assert plus.scores["value"] == pytest.approx(-minus.scores["value"], abs=1e-6)
     assert plus.scores["importance"] == pytest.approx(minus.scores["importance"], abs=1e-6)
@@ -68,7 +70,7 @@ def test_the_other_target_has_the_opposite_values():
 
 def test_another_seed_asks_other_sequences(demo):
     first, second = (piste.explain(REVIEW, demo, seed=seed) for seed in (1, 2))
-    assert (first.scores["value"] != second.scores["value"]).any()
+    assert (first.scores["effect"] != second.scores["effect"]).any()
 
 
 def test_the_words_a_person_would_name_stand_at_the_top(demo):
@@ -81,7 +83,7 @@ def test_the_words_a_person_would_name_stand_at_the_top(demo):
         explanation = piste.explain(text, demo)
         assert explanation.target.index == label
         assert word in {row.player.text for row in explanation.top(4)}
-        assert explanation.scores["lin"][[p.text for p in explanation.players].index(word)] > 0
+        assert explanation.scores["effect"][[p.text for p in explanation.players].index(word)] > 0
 
 
 def test_a_hundred_words_cost_at_most_forty_readings(demo):
@@ -112,6 +114,8 @@ def test_numbers_that_make_no_sense(demo, settings):
     ("settings", "listed"),
     [
         ({"method": "slalon"}, "slalom, slalom-ana, lime"),
+        ({"method": "contex"}, "Did you mean 'context'"),
+        ({"effort": "best"}, "quick, normal, thorough"),
         ({"unit": "letter"}, "word, token, sentence"),
         ({"target": "happy"}, "negative, positive"),
         ({"target": 2}, "0 to 1"),
@@ -266,6 +270,6 @@ def test_known_answers_change_nothing(demo):
         answers = {}
         cold = piste.explain(text, demo, answers=answers, budget=budget)
         warm = piste.explain(text, demo, answers=answers, budget=budget)
-        assert (cold.scores["lin"] == warm.scores["lin"]).all()
+        assert (cold.scores["effect"] == warm.scores["effect"]).all()
         assert cold.stopped == warm.stopped
         assert warm.cost.forwards == 0
