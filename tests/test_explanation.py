@@ -117,6 +117,21 @@ def test_files_that_cannot_be_read_or_written(explanation, tmp_path):
         explanation.to_json(tmp_path / "no" / "such" / "folder.json")
 
 
+def test_files_of_the_first_schema_are_still_read():
+    """0.1 kept nothing of parts, and a calibration of the formula that is gone."""
+    planted = PlantedSlalom(6)
+    classifier = piste.from_function(planted)
+    now = piste.explain(planted.text, classifier, "slalom", target="positive")
+    data = {k: v for k, v in now.to_dict().items() if k not in ("parts", "base", "flip", "core")}
+    data["formula"] |= {"removal_scale": 1.0, "removal_effects": [0.0] * 6}
+    old = piste.Explanation.from_dict({**data, "schema": 1})
+    assert old == now
+    assert old.to_dict()["schema"] == 2
+    for schema in (0, 3, "2", None):
+        with pytest.raises(FileError, match="schema"):
+            piste.Explanation.from_dict({**data, "schema": schema})
+
+
 def paths(value, prefix=()):
     yield prefix
     if isinstance(value, dict | list):

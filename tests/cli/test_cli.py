@@ -167,12 +167,12 @@ def test_the_progress_bar_waits_a_second(monkeypatch):
     assert bar.bar.tasks[0].completed == 2
 
 
-def test_the_focus_is_slaloms():
-    found = run("explain", TEXT, "--focus", "text", "--json", "-")
-    assert json.loads(found.stdout)["settings"]["focus"] == "text"
-    refused = run("explain", TEXT, "--method", "lime", "--focus", "text")
-    assert b"has no focus" in refused.stderr
-    assert b"Did you mean 'text'" in run("explain", TEXT, "--focus", "txt").stderr
+def test_the_effort_is_contexts():
+    found = CliRunner().invoke(app, ["explain", TEXT, "--effort", "quick", "--json", "-"])
+    assert json.loads(found.stdout)["settings"]["effort"] == "quick"
+    refused = CliRunner().invoke(app, ["explain", TEXT, "--effort", "quik"])
+    assert isinstance(refused.exception, piste.PisteError)
+    assert "Did you mean 'quick'" in str(refused.exception)
 
 
 def test_a_terminal_of_few_letters_keeps_the_signs():
