@@ -115,6 +115,7 @@ class PartSurrogate:
         """Whether every part of a short text was asked: then nothing is left to estimate."""
         return self.players <= EXACT_SHAPLEY and len(self.parts) == 2**self.players
 
+    @cached_property
     def effects(self) -> FloatArray:
         """Shapley values [players, outputs]; they sum to the whole text less the empty one."""
         if self.complete:
@@ -131,11 +132,12 @@ class PartSurrogate:
         # The process meets both ends to within its jitter: what that leaves is shared evenly.
         return np.asarray(effects + (whole - empty - effects.sum(axis=0)) / self.players)
 
+    @cached_property
     def effect_errors(self) -> FloatArray:
         """Standard errors of the effects [players, outputs]."""
         if self.complete:
             return np.zeros((self.players, self.answers.shape[1]))
-        return self.process.scaled(np.diag(self.effects_of.shapley_covariance()))
+        return self.process.scaled(self.effects_of.shapley_variances())
 
     def removals(self) -> tuple[FloatArray, FloatArray]:
         """How far the score falls without each player [players, outputs], and standard errors."""
