@@ -19,7 +19,8 @@ BLOCK = 100
 def valid():
     planted = PlantedSlalom(6)
     classifier = piste.from_function(planted.noisy(1.0))
-    found = piste.explain(planted.text + " w1 w1", classifier, target="positive").to_dict()
+    method = piste.Context(mean="slalom")
+    found = piste.explain(planted.text + " w1 w1", classifier, method, target="positive").to_dict()
     assert all(found[name] for name in ("formula", "errors", "parts", "flip", "core"))
     assert found["parts"]["on_slalom"]
     return found
@@ -66,6 +67,8 @@ def test_a_malformed_file_is_refused_or_can_be_shown(start: int, valid, tmp_path
         (("target", "index"), 7, "not one of its labels"),
         (("target", "label"), "another", "not one of its labels"),
         (("settings",), {1: 2}, "name of a field"),
+        (("players", 0, "group"), 10**20, "no group"),
+        (("players", 0, "group"), -1, "no group"),
         (("base",), "0", "expected a number"),
         (("parts", "kept"), ["1" * 8], "one for each player"),
         (("parts", "kept", 0), "1" * 9, "one for each player"),

@@ -22,6 +22,7 @@ from piste.result.explanation import (
 from piste.result.formula import Formula
 from piste.result.parts import PartAnswers, PlayerSet
 
+MOST_GROUPS = 2**31  # far more than a text has words
 STEEPEST = 50.0  # slope of a kernel: its exponential is still a number
 SCHEMAS = (1, 2)  # 0.1 wrote the first, in which nothing is kept of parts
 T = TypeVar("T")
@@ -103,7 +104,10 @@ def _player(item: Any, length: int) -> Player:
     segment = _integer(data.get("segment", 0))
     if segment not in (0, 1):
         raise ValueError(f"there is no segment {segment}")
-    return Player(_string(data["text"]), start, end, ids, _integer(data["group"]), segment)
+    group = _integer(data["group"])
+    if not 0 <= group < MOST_GROUPS:
+        raise ValueError(f"there is no group {group}")
+    return Player(_string(data["text"]), start, end, ids, group, segment)
 
 
 def _place(value: Any, length: int) -> int:

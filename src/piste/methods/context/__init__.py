@@ -193,7 +193,8 @@ def _turning(decision: Decision, fit: Fit) -> tuple[PlayerSet | None, PlayerSet 
 
 def _notes(asked: Asked) -> list[str]:
     notes = list(left_out(asked.target)) if asked.classes is not None else []
-    answers = asked.answers
+    said = asked.parts.any(axis=1) | (asked.players.frame.size > 0)  # by the model itself
+    answers = asked.answers[said]
     if len(asked.players) == 1:
         notes.append("The text is a single word: its effect is the whole score less the base.")
     elif float(np.ptp(answers, axis=0).max()) <= 1e-9 * max(1.0, float(np.abs(answers).max())):
