@@ -21,8 +21,8 @@ from piste.surrogates.slalom.model import LengthScale, count_matrix
 
 SHORT = 3  # players: at this length SLALOM's values mean log-odds
 FOLDS = 5
-FIRST_STEPS = 50
-STEPS = 4  # of Gauss-Newton for a fold, from the fit of all
+FIRST_STEPS = 50  # of Gauss-Newton
+STEPS, FOLD_STEPS = 4, 8  # from the round before; without a fold, from the fit of all
 PRIOR_SLOPE = 0.7  # of log relevances, in deviations of SLALOM's log removal effects
 
 
@@ -41,7 +41,8 @@ def fit_slalom(
     lengths = LengthScale.plain(SHORT, len(players), answers.shape[1])
     start, steps = None, FIRST_STEPS
     if before is not None:
-        lengths, start, steps = before.lengths, before.posterior, STEPS
+        lengths, start = before.lengths, before.posterior
+        steps = STEPS if seen is None else FOLD_STEPS
     for _ in range(2 if before is None else 1):
         scores, weights = lengths.undo(rows.lengths, answers)
         model, report, start = fit_gauss_newton(
