@@ -36,6 +36,7 @@ TEXT_COLUMNS = {
     "label": "string",
     "target": "string",
     "target_index": "int64",
+    "against": "string",  # the label that the target is contrasted with
     "scale": "string",
     "score": "double",
     "probability": "double",
@@ -110,6 +111,7 @@ def _told(explanation: Explanation) -> dict[str, Any]:
     return {
         "target": explanation.target.label,
         "target_index": explanation.target.index,
+        "against": explanation.target.against,
         "scale": explanation.target.scale,
         "score": explanation.target.score,
         "probability": explanation.target.probability,

@@ -87,15 +87,19 @@ class Effects:
         weight = np.outer(weights, weights).reshape(-1) * product * np.exp(-kernel.slope)
         return weight, (longer**2 + 1 - 2 * longer * apart) / mixed
 
-    def interactions(self) -> FloatArray:
-        """Shapley interaction indices of the process's mean, first output [players, players]."""
+    def interactions(self, chosen: IntArray | None = None) -> FloatArray:
+        """Shapley interaction indices of the process's mean, first output [chosen, chosen].
+
+        Among the chosen players, or all.
+        """
         kept, removed, common = self._factors
         alpha = self.process.weights[:, 0] * common
-        total = np.zeros((self.players, self.players))
+        chosen = np.arange(self.players) if chosen is None else chosen
+        total = np.zeros((len(chosen), len(chosen)))
         for t, weight in zip(*self.quadrature, strict=True):
             mixed = t * kept + (1 - t) * removed
             product = np.exp(np.log(mixed).sum(axis=1))
-            change = (kept - removed) / mixed
+            change = ((kept - removed) / mixed)[:, chosen]
             total += (change * (weight * product * alpha)[:, None]).T @ change
         np.fill_diagonal(total, 0.0)
         return total

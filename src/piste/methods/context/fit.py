@@ -166,20 +166,14 @@ def _fit(
     final: Process,
     means: tuple[Formula, ...],
 ) -> Fit:
-    residuals, variances = unseen.left_out()
-    rest = ~unseen.exact
-    inflation = 1.0
-    if rest.any():
-        scores = residuals[rest, 0] ** 2 / (unseen.amplitude[0] * variances[rest])
-        inflation = max(1.0, float(np.mean(scores)))
     surrogate = PartSurrogate(
-        replace(final, inflation=inflation),
+        replace(final, inflation=unseen.shortfall()),
         means,
         asked.players.groups,
         asked.parts,
         asked.answers,
     )
-    inside = like_the_text(asked.parts)
+    inside, residuals = like_the_text(asked.parts), unseen.left_out()[0]
     return Fit(slalom, surrogate, residuals[:, 0], asked.near[inside], asked.answers[inside, 0])
 
 

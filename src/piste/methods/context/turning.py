@@ -107,7 +107,7 @@ class Search:
     def _set(self, start: BoolArray, part: BoolArray, logits: FloatArray) -> PlayerSet:
         target = self.decision.target
         yes = self._decides(logits)
-        label = target.labels[int(np.argmax(logits))] if len(logits) > 1 else target.label
+        label = target.labels[self.decision.choice(logits)]
         if self.decision.query.classifier.outputs == "labels" or len(logits) == 1:
             label = target.label if yes else f"not {target.label}"
         return PlayerSet(
