@@ -211,7 +211,8 @@ class Plan:
         if count > LONG_TEXT:
             words.append(triples(rng, players.first, count, TRIPLES))
         parts = np.vstack([*words, paired_parts(rng, count, 2 * POOL)])
-        return self.cut(distinct(parts, []), share)
+        parts = distinct(parts, [])
+        return parts[: max(2, len(self.cut(parts, share)))]  # both ends, whatever the budget
 
     def next(self, rng: np.random.Generator, process: Process | None, share: float) -> BoolArray:
         """More parts; with a process, those from which it learns most for their cost."""
