@@ -76,7 +76,7 @@ class Context(Method):
         asked = Asked.on(decision, self.classes == "shared")
         fit, stopped = self._until_stable(asked, rng)
         scores, errors = _scores(asked, fit, rng)
-        flip, core, notes = _turning(decision, fit)
+        flip, core, notes = _turning(asked, fit)
         checked = fit.agreement()
         return Attribution(
             primary="effect",
@@ -99,7 +99,7 @@ class Context(Method):
         """Ask in rounds, and fit, until the effects are known well enough or nothing is left."""
         plan = Plan.of(asked, self.effort)
         asked.query.plan(plan.expected)
-        asked.ask(plan.first(rng, FIRST))
+        asked.ask(plan.first(rng, FIRST / plan.patience))
         fit: Fit | None = None
         for count in range(1, 10**6):
             fit = quick_fit(asked, fit)
@@ -177,23 +177,24 @@ def _scores(
     return scores, errors
 
 
-def _turning(decision: Decision, fit: Fit) -> tuple[PlayerSet | None, PlayerSet | None, list[str]]:
+def _turning(asked: Asked, fit: Fit) -> tuple[PlayerSet | None, PlayerSet | None, list[str]]:
     """What would turn the decision, what keeps it, and what to say where there is neither."""
-    if decision.target.scale == RAW or len(decision.players) < 2:
+    if asked.target.scale == RAW or len(asked.players) < 2:
         return None, None, []  # a number is not decided
-    search = Search(decision, fit.surrogate)
+    search = Search(asked, fit.surrogate)
     flip = search.flip()
     core = search.core()
     if flip is not None:
         return flip, core, []
-    most = min(LARGEST, len(decision.players) - 1)
-    unit = decision.players.unit
+    most = min(LARGEST, len(asked.players) - 1)
+    unit = asked.players.unit
     return None, core, [f"No set of up to {most} {unit}s was found whose removal turns it."]
 
 
 def _notes(asked: Asked) -> list[str]:
     notes = list(left_out(asked.target)) if asked.classes is not None else []
-    answers = asked.answers
+    said = asked.parts.any(axis=1) | (asked.players.frame.size > 0)  # by the model itself
+    answers = asked.answers[said]
     if len(asked.players) == 1:
         notes.append("The text is a single word: its effect is the whole score less the base.")
     elif float(np.ptp(answers, axis=0).max()) <= 1e-9 * max(1.0, float(np.abs(answers).max())):
