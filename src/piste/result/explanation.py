@@ -18,7 +18,7 @@ from piste.errors import FileError, SettingError, choices, printable
 from piste.files import also_written
 from piste.options import whole_number
 from piste.result.formula import Formula
-from piste.result.parts import Pair, PartAnswers, PlayerSet, Prediction
+from piste.result.parts import Pair, PartAnswers, PlayerSet, Prediction, unknown_parts
 from piste.result.scores import score
 
 if TYPE_CHECKING:
@@ -203,13 +203,13 @@ class Explanation:
         for indices in members.values():
             values = self.scores[name][indices]
             same = np.ptp(values) <= 1e-9 * np.abs(self.scores[name]).max()
-            summed = self.parts is not None  # effects of places, which add up
+            summed = self.base is not None  # effects of places, which add up
             rows += [indices] if same or summed else [[index] for index in indices]
         return rows
 
     def _row(self, members: list[int]) -> Row:
         def told(name: str, values: FloatArray, error: bool) -> float:
-            if self.parts is None or not score(name).adds_up:
+            if self.base is None or not score(name).adds_up:
                 return float(values[members[0]])
             some = values[members]
             return float(np.sqrt(np.sum(some**2)) if error else some.sum())
@@ -232,17 +232,15 @@ class Explanation:
             return Prediction(float(score), float(error))
         if self.formula is not None:
             return Prediction(float(self.formula.scores(part)[0]), None)
-        raise SettingError(
-            f"The scores of {self.method} predict no parts of the text.", "Use context or slalom."
-        )
+        raise unknown_parts("what the model says of parts of the text", self.method, self.settings)
 
     def pairs(self, n: int = 10) -> list[Pair]:
         """The `n` pairs of players that act together most strongly, strongest first."""
         n = whole_number("n", n, 0)
-        if self._surrogate is None:
-            raise SettingError(
-                f"{self.method} knows words, not what they do together.", 'Use method="context".'
-            )
+        if self.parts is None:
+            raise unknown_parts("which words act together", self.method, self.settings)
+        if self._surrogate is None:  # one player
+            return []
         pairs, effects, errors = self._surrogate.strongest_pairs(n)
         return [
             Pair(int(first), int(second), float(effect), float(error))
