@@ -11,7 +11,8 @@ import numpy as np
 
 from piste.arrays import FloatArray
 from piste.decision import RAW, Decision
-from piste.errors import choices
+from piste.errors import SettingError, choices
+from piste.lexicon import Lexicon
 from piste.methods.base import Attribution, Method
 from piste.methods.context.asking import PASSES, Asked, Plan
 from piste.methods.context.fit import Fit, alone_answers, final_fit, quick_fit
@@ -70,14 +71,24 @@ class Context(Method):
     def with_effort(self, effort: str) -> Context:
         return replace(self, effort=effort)  # type: ignore[arg-type]  # checked when made
 
+    def with_lexicon(self, lexicon: Lexicon, refine: int | None) -> Method:
+        if replace(self, effort="normal") != Context():
+            raise SettingError(
+                "A lexicon takes the place of the settings of Context, all but the effort.",
+                'Leave them out (method="context"), or explain without a lexicon.',
+            )
+        from piste.methods.context.from_lexicon import with_words  # which builds on this file
+
+        return with_words(lexicon, refine, self.effort)
+
     def explain(self, decision: Decision, rng: np.random.Generator) -> Attribution:
         query = decision.query
         started, asking = time.perf_counter(), query.seconds
         check_size(decision.players)
         asked = Asked.on(decision, self.classes == "shared")
         fit, stopped = self._until_stable(asked, rng)
-        scores, errors = _scores(asked, fit, rng)
-        flip, core, notes = _turning(decision, fit)
+        scores, errors = all_scores(asked, fit, rng)
+        flip, core, notes = turning(decision, fit)
         checked = fit.agreement()
         return Attribution(
             primary="effect",
@@ -93,7 +104,7 @@ class Context(Method):
             flip=flip,
             core=core,
             target=asked.target,
-            notes=(*_notes(asked), *notes),
+            notes=(*remarks(asked), *notes),
         )
 
     def _until_stable(self, asked: Asked, rng: np.random.Generator) -> tuple[Fit, Stopped]:
@@ -148,7 +159,7 @@ def _standing(fit: Fit, rng: np.random.Generator) -> Standing:
     return Standing(effects, effects + errors * rng.normal(size=(DRAWS, len(effects))))
 
 
-def _scores(
+def all_scores(
     asked: Asked, fit: Fit, rng: np.random.Generator
 ) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
     """All scores of all players, and the standard errors of those that have one."""
@@ -178,7 +189,7 @@ def _scores(
     return scores, errors
 
 
-def _turning(decision: Decision, fit: Fit) -> tuple[PlayerSet | None, PlayerSet | None, list[str]]:
+def turning(decision: Decision, fit: Fit) -> tuple[PlayerSet | None, PlayerSet | None, list[str]]:
     """What would turn the decision, what keeps it, and what to say where there is neither."""
     if decision.target.scale == RAW or len(decision.players) < 2:
         return None, None, []  # a number is not decided
@@ -192,7 +203,7 @@ def _turning(decision: Decision, fit: Fit) -> tuple[PlayerSet | None, PlayerSet 
     return None, core, [f"No set of up to {most} {unit}s was found whose removal turns it."]
 
 
-def _notes(asked: Asked) -> list[str]:
+def remarks(asked: Asked) -> list[str]:
     notes = list(left_out(asked.target)) if asked.classes is not None else []
     answers = asked.answers
     if len(asked.players) == 1:
