@@ -23,6 +23,7 @@ from piste.files import encodable, make_folder, write_atomic
 from piste.models.fingerprint import content_digest
 from piste.result.explanation import Explanation
 from piste.runs.store import stamp
+from piste.surrogates import algebra
 
 TEXTS, PLAYERS = "texts", "players"
 NAME = re.compile(r"part-(\d{8,})\.parquet")
@@ -123,9 +124,11 @@ def _pairs(explanation: Explanation) -> list[dict[str, Any]] | None:
     if explanation.parts is None:
         return None
     words = [encodable(player.text) for player in explanation.players]
+    with algebra.one_thread:  # small matrices: several threads wait for each other
+        pairs = explanation.pairs(MOST_PAIRS)
     return [
         {"first_word": words[pair.first], "second_word": words[pair.second], **asdict(pair)}
-        for pair in explanation.pairs(MOST_PAIRS)
+        for pair in pairs
     ]
 
 

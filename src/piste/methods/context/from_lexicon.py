@@ -26,6 +26,7 @@ from piste.methods.slalom.fit import Fit as SlalomFit
 from piste.methods.slalom.from_lexicon import FromLexicon, TextByLexicon, check_words
 from piste.options import whole_number
 from piste.result.explanation import Fidelity, Target
+from piste.surrogates import algebra
 from piste.surrogates.context import distinct
 
 PASSES = {"quick": 6.0, "normal": 20.0, "thorough": 60.0}  # forward passes of the whole text
@@ -72,7 +73,8 @@ class ContextFromLexicon(Method):
         slalom, new_words = _slalom(text, rng)
         asked = OnLexiconScale(decision, text=text)
         fit = self._fitted(asked, slalom, rng)
-        scores, errors = all_scores(asked, fit, rng)
+        with algebra.one_thread:  # small matrices: several threads wait for each other
+            scores, errors = all_scores(asked, fit, rng)
         if not new_words:
             of_words = text.errors(rng)
             errors |= {name: of_words[name] for name in ("value", "importance", "lin")}
@@ -99,9 +101,12 @@ class ContextFromLexicon(Method):
         plan = self._plan(asked)
         asked.query.plan(plan.expected)
         asked.ask(_first(plan, rng))
-        fit = fit_on(asked, slalom, None)
-        if plan.left >= 1 and asked.ask(plan.next(rng, fit.process, 1.0)):
-            fit = fit_on(asked, slalom, fit)
+        with algebra.one_thread:
+            fit = fit_on(asked, slalom, None)
+            more = plan.next(rng, fit.process, 1.0) if plan.left >= 1 else None
+        if more is not None and asked.ask(more):
+            with algebra.one_thread:
+                fit = fit_on(asked, slalom, fit)
         return fit
 
     def _plan(self, asked: OnLexiconScale) -> Plan:
