@@ -1,9 +1,10 @@
-"""How well piste's fit predicts the model: by length of sequence, and for small removals.
+"""How well piste's surrogates predict the model: by length of sequence, and for small removals.
 
     python benchmarks/agreement.py --data yelp_hat/hat.jsonl.gz [--model DIR] [--texts 20]
 
 Medians over reviews of about 100 words. Every sequence is fresh, but for the words alone: all of
-them are asked by the fit, so their figure tells how well it holds what it was told.
+them are asked by the fit, so their figure tells how well it holds what it was told (context
+gives back the answer itself).
 """
 
 import argparse
@@ -16,7 +17,7 @@ import texts
 import piste
 from piste.arrays import Ragged
 from piste.decision import margins
-from piste.design import deletions, short, singles, subsets
+from piste.design import deletions, singles, subsets
 from piste.models.query import Query
 from piste.text.players import Players, split
 
@@ -32,16 +33,16 @@ def main() -> None:
     classifier = piste.load(options.model)
     reviews = [row for row in texts.read(options.data) if row.get("subset") == "100"]
     piste.explain(reviews[0]["text"], classifier)  # the first one warms up
-    for focus, unit in (("tokens", "word"), ("tokens", "token"), ("text", "word")):
-        found = [figures(row["text"], classifier, focus, unit) for row in reviews[: options.texts]]
+    for method, unit in (("slalom", "word"), ("slalom", "token"), ("context", "word")):
+        found = [figures(row["text"], classifier, method, unit) for row in reviews[: options.texts]]
         medians = {name: np.median([each[name] for each in found]) for name in found[0]}
         said = "  ".join(f"{name} {value:.2f}" for name, value in medians.items())
-        print(f"focus {focus:6s} by {unit:5s}  {said}")
+        print(f"{method:7s} by {unit:5s}  {said}")
 
 
-def figures(text: str, classifier, focus: str, unit: str) -> dict[str, float]:
+def figures(text: str, classifier, method: str, unit: str) -> dict[str, float]:
     started = time.perf_counter()
-    explanation = piste.explain(text, classifier, piste.Slalom(focus=focus), unit=unit)
+    explanation = piste.explain(text, classifier, method, unit=unit)
     seconds = time.perf_counter() - started
     encoding = classifier.encode(text)
     players = split(encoding, unit, "shared")
@@ -53,7 +54,7 @@ def figures(text: str, classifier, focus: str, unit: str) -> dict[str, float]:
 
     found = {}
     for name, rows in _fresh(players).items():
-        predicted = [explanation.formula.score(rows.row(i)) for i in range(len(rows))]
+        predicted = [explanation.predict(rows.row(i)).score for i in range(len(rows))]
         true = ask(rows)
         found[f"R2 of {name}"] = 1 - np.mean((predicted - true) ** 2) / np.var(true)
     found["removal error"] = _removal_error(explanation, players, ask)
@@ -69,7 +70,7 @@ def _fresh(players: Players) -> dict[str, Ragged]:
     distinct = len(players.first)
     return {
         "1": players.of_groups(singles(distinct)),
-        "3": players.of_groups(short(rng, distinct, ROWS, 3)),
+        "3": subsets(rng, np.full(ROWS, 3), count),
         "20": subsets(rng, np.full(ROWS, min(20, count - 1)), count),
         "half": subsets(rng, np.full(ROWS, count // 2), count),
     }

@@ -23,7 +23,7 @@ from piste.arrays import Ragged
 from piste.decision import margins
 from piste.models.protocol import Classifier
 from piste.models.query import Query
-from piste.result.formula import Formula
+from piste.result.explanation import Explanation
 from piste.text.players import Players, split
 
 STEPS = 25  # points of a curve at most, evenly spaced
@@ -134,19 +134,19 @@ def predicted_changes(line: dict, words: Players, removed: np.ndarray) -> np.nda
     Here is the place for a better prediction of any contender: it writes what it knows into its
     line, and this function reads it.
     """
-    if line.get("formula") is not None:
-        return _formula_changes(line["formula"], line["scores"], words, removed)
+    if line.get("explanation") is not None:
+        return _explained_changes(line["explanation"], words, removed)
     if "slalom" in line:
         return _slalom_changes(line["slalom"], words, removed)
     return removed @ project(line.get("removal", line["scores"]), words)
 
 
-def _formula_changes(data: dict, spans: list, words: Players, removed: np.ndarray) -> np.ndarray:
-    """By piste's own formula; its players are the spans."""
-    arrays = {name: np.array(v) for name, v in data.items() if isinstance(v, list)}
-    formula = Formula(**(data | arrays))
+def _explained_changes(data: dict, words: Players, removed: np.ndarray) -> np.ndarray:
+    """By piste's own surrogate, as the explanation keeps it."""
+    explanation = Explanation.from_dict(data)
+    spans = [(player.start, player.end) for player in explanation.players]
     owner = overlaps(spans, words).argmax(axis=0)  # of each player
-    return np.array([formula.change(np.flatnonzero(row[owner]).tolist()) for row in removed])
+    return np.array([explanation.change(np.flatnonzero(row[owner]).tolist()) for row in removed])
 
 
 def _slalom_changes(tokens: list, words: Players, removed: np.ndarray) -> np.ndarray:

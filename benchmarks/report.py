@@ -162,7 +162,7 @@ def _notes(steps: int) -> str:
   the predicted change of the log-odds relative to predicting no change (1.00), median over texts.
   Additive explainers predict the sum of the scores; lime's coefficient stands for all occurrences
   of a word and is divided among them; slalom-explanations and piste predict by
-  their formulas.
+  their surrogates.
 * Brackets: 95 % bootstrap intervals over texts. Few texts, wide intervals.
 * lime and shap's Kernel show the ten strongest words by default. lime is asked for all of them;
   shap is run both ways. lime does not score punctuation. shap's Partition and interpreto replace

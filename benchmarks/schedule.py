@@ -104,7 +104,7 @@ def scaled(runs: Sequence[Run], minutes: float) -> list[tuple[Run, float]]:
 
 def _ours(budget: int) -> list[Run]:
     smaller = [Run("piste", 80, budget=part) for part in (budget // 4, budget // 2)]
-    others = [Run("piste-token", 90), Run("piste-torch", 90), Run("piste-text", 240)]
+    others = [Run("piste-token", 90), Run("piste-torch", 90), Run("piste-context", 240)]
     return [*others, Run("piste-ana", 30), *smaller]
 
 

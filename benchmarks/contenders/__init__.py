@@ -20,8 +20,8 @@ CONTENDERS = {
     "piste-torch": Contender(
         "piste slalom, by word, torch", "with_piste", "piste", {"backend": "torch"}
     ),
-    "piste-text": Contender(
-        "piste slalom, focus on the text", "with_piste", "piste", {"focus": "text"}
+    "piste-context": Contender(
+        "piste context, by word", "with_piste", "piste", {"method": "context"}
     ),
     "piste-ana": Contender("piste slalom-ana", "with_piste", "piste", {"method": "slalom-ana"}),
     "slalom": Contender("slalom-explanations", "with_slalom", "peers"),

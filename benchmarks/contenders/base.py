@@ -19,7 +19,7 @@ class Answer:
     scores: list[Span]
     removal: list[Span] | None = None  # None: the scores themselves add up
     slalom: list[tuple[int, int, float, float]] | None = None  # value and importance of a token
-    formula: dict[str, Any] | None = None  # piste's, for the players of `scores`
+    explanation: dict[str, Any] | None = None  # piste's, whose players are those of `scores`
     tokens: int | None = None  # for explainers with a meter of their own
     sequences: int | None = None
 

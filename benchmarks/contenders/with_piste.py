@@ -20,7 +20,7 @@ class Piste:
         return Answer(
             scores=spans_of(places, found.scores[found.primary]),
             removal=spans_of(places, found.scores["removal"]),
-            formula=found.to_dict()["formula"],
+            explanation=found.to_dict() if found.formula is not None else None,
             tokens=found.cost.tokens,
             sequences=found.cost.forwards,
         )
@@ -41,7 +41,5 @@ def make(
     method: str = "slalom",
     unit: str = "word",
     backend: str = "auto",
-    focus: str | None = None,
 ) -> tuple[Piste, None]:
-    chosen = method if focus is None else piste.Slalom(focus=focus)
-    return Piste(piste.load(folder, backend=backend), chosen, unit), None
+    return Piste(piste.load(folder, backend=backend), method, unit), None

@@ -103,7 +103,11 @@ class SingleLayerClassifier:
             return _numpy(self.module.embed(self._tensor(ids)))
 
     def gradients(
-        self, embeddings: FloatArray, index: int, types: IntArray | None = None
+        self,
+        embeddings: FloatArray,
+        index: int,
+        types: IntArray | None = None,
+        against: int | None = None,  # with two labels, always the other one
     ) -> tuple[FloatArray, FloatArray]:
         """Log-odds of label `index` [rows] and their gradients [rows, tokens, width].
 

@@ -124,7 +124,7 @@ class Comparison:
         return draw(self, path)
 
     def __repr__(self) -> str:
-        return f"<Comparison of {few([*self.explanations])} on {self.first.target.label!r}>"
+        return f"<Comparison of {few([*self.explanations])} on {self.first.target.title!r}>"
 
     def __str__(self) -> str:
         from piste.render.comparison_terminal import as_text
@@ -162,7 +162,8 @@ def compare(
         )
     decision = Decision.on(text, classifier, options, pair)
     if not options.means_every_class(classifier.labels):
-        options = replace(options, target=decision.target.index)
+        same = decision.target
+        options = replace(options, target=same.index, against=same.against_index)
     explanations: dict[str, Explanation] = {}
     failed: dict[str, str] = {}
     meter = Meter(progress)

@@ -1,6 +1,7 @@
 """One text in front of one model: its players, the number that is explained, the line to ask on.
 
-One scale for everybody: the log-odds of the target, or the raw score of a regression.
+One scale for everybody: the log-odds of the target, against all other classes together or against
+one of them, or the raw score of a regression.
 """
 
 from __future__ import annotations
@@ -58,8 +59,9 @@ class Decision:
         players = split(encoding, options.unit, options.repeats)
         whole = query.logits(players.tokens(players.whole))[0]
         every = options.means_every_class(query.classifier.labels)
-        target = None if every else options.target
-        return cls(query, players, resolve_target(query.classifier, whole, target))
+        wanted = None if every else options.target
+        target = resolve_target(query.classifier, whole, wanted, options.against)
+        return cls(query, players, target)
 
     def logits(self, rows: Ragged) -> FloatArray:
         """The model's outputs [rows, outputs] for rows of players."""
@@ -71,13 +73,26 @@ class Decision:
 
     def target_scores(self, logits: FloatArray) -> FloatArray:
         """The target's score [rows] in the model's outputs [rows, outputs]."""
-        return margins(logits, self.query.classifier, self.target.index)
+        target = self.target
+        return margins(logits, self.query.classifier, target.index, target.against_index)
 
     def decides(self, logits: FloatArray) -> BoolArray:
-        """Whether the model decides for the target [rows], given its outputs [rows, outputs]."""
+        """Whether the model decides for the target [rows], given its outputs [rows, outputs].
+
+        Of a contrast: whether it prefers the target to the other label, whatever comes first.
+        """
+        if self.target.against is not None:
+            return np.asarray(self.target_scores(logits) > 0)
         single = self.query.classifier.outputs == "labels" or logits.shape[1] == 1
         index = self.target.index
         return np.asarray(logits[:, index] > 0 if single else logits.argmax(axis=1) == index)
+
+    def choice(self, logits: FloatArray) -> int:
+        """The output that the model chooses [outputs]; of a contrast, the one of the two."""
+        rival = self.target.against_index
+        if rival is None:
+            return int(np.argmax(logits))
+        return self.target.index if self.decides(logits[None])[0] else rival
 
     def keeping(self, kept: Iterable[IntArray]) -> FloatArray:
         """The target's score [sets] for each set of kept players; all others are deleted."""
@@ -90,19 +105,29 @@ class Decision:
 
     def probabilities(self, scores: FloatArray) -> FloatArray:
         """Log-odds as probabilities; scores on another scale have none and stay as they are."""
-        return np.asarray(expit(scores)) if self.target.scale == LOG_ODDS else scores
+        return np.asarray(expit(scores)) if in_log_odds(self.target) else scores
 
     def without(self, removed: Collection[int]) -> tuple[float, int]:
         """The target's score and the output that the model chooses without these players."""
         kept = [index for index in range(len(self.players)) if index not in removed]
         logits = self.logits(Ragged.of([kept]))
-        return float(self.target_scores(logits)[0]), int(np.argmax(logits[0]))
+        return float(self.target_scores(logits)[0]), self.choice(logits[0])
 
 
-def resolve_target(classifier: Classifier, logits: FloatArray, wanted: str | int | None) -> Target:
+class SameLabel(SettingError):
+    """The target is contrasted with itself: on another text it may not be."""
+
+
+def resolve_target(
+    classifier: Classifier,
+    logits: FloatArray,
+    wanted: str | int | None,
+    against: str | int | None = None,
+) -> Target:
     """The target that `wanted` names; None is the predicted output. `logits` is [outputs].
 
-    A label's name, its index, "predicted" or "runner-up".
+    A label's name, its index, "predicted" or "runner-up". against: the label that it is contrasted
+    with; there the runner-up is the likeliest label beside the target.
     """
     labels = classifier.labels or tuple(f"class {i}" for i in range(len(logits)))
     if len(labels) != len(logits):
@@ -112,8 +137,9 @@ def resolve_target(classifier: Classifier, logits: FloatArray, wanted: str | int
         )
     ranked = np.argsort(-logits, kind="stable")
     index = int(ranked[0]) if wanted is None else _index(labels, wanted, ranked)
-    score = float(margins(logits[None, :], classifier, index)[0])
-    scale = scale_of(classifier)
+    rival = None if against is None else _rival(classifier, labels, against, ranked, index)
+    score = float(margins(logits[None, :], classifier, index, rival)[0])
+    scale = scale_of(classifier) if rival is None else f"{LOG_ODDS} against {labels[rival]}"
     return Target(
         index=index,
         label=labels[index],
@@ -121,7 +147,41 @@ def resolve_target(classifier: Classifier, logits: FloatArray, wanted: str | int
         score=score,
         probability=None if scale == RAW else float(expit(score)),
         labels=labels,
+        against=None if rival is None else labels[rival],
+        against_index=rival,
     )
+
+
+def _rival(
+    classifier: Classifier,
+    labels: tuple[str, ...],
+    against: str | int,
+    ranked: IntArray,
+    index: int,
+) -> int:
+    """The output that output `index` is contrasted with."""
+    if classifier.outputs != "classes" or len(labels) < 2:
+        single = "labels that do not exclude each other" if len(labels) > 1 else "one output"
+        what = "numbers, not labels" if classifier.outputs == "raw" else single
+        raise SettingError(
+            f"against is {against!r}, but this model gives {what}: there is nothing to choose"
+            " between.",
+            "Leave against out.",
+        )
+    runner_up = int(ranked[ranked != index][0])
+    ranks = np.array([ranked[0], runner_up])
+    rival = _index(labels, against, ranks, "label to contrast with")
+    if rival == index:
+        raise SameLabel(
+            f"against is {against!r}, and {labels[index]!r} is what is explained.",
+            f'Give another label: against={labels[runner_up]!r}, or against="runner-up".',
+        )
+    return rival
+
+
+def in_log_odds(target: Target) -> bool:
+    """Whether the sigmoid of the target's scores is a probability."""
+    return target.scale == LOG_ODDS or target.against is not None
 
 
 def scale_of(classifier: Classifier) -> str:
@@ -129,10 +189,12 @@ def scale_of(classifier: Classifier) -> str:
     return RAW if classifier.outputs == "raw" else LOG_ODDS
 
 
-def margins(logits: FloatArray, classifier: Classifier, index: int) -> FloatArray:
+def margins(
+    logits: FloatArray, classifier: Classifier, index: int, against: int | None = None
+) -> FloatArray:
     """The explained number for each row [rows] of outputs [rows, outputs].
 
-    Log-odds against all other classes together: for two classes the difference of logits.
+    Log-odds against all other classes together, or against one: the difference of two logits.
     """
     largest = float(np.abs(logits).max(initial=0.0))
     if not largest <= LARGEST:
@@ -141,18 +203,25 @@ def margins(logits: FloatArray, classifier: Classifier, index: int) -> FloatArra
             "Nothing can be fitted to such numbers: check what the model returns.",
         )
     explained = logits[:, index]
-    if classifier.outputs == "classes":
+    if against is not None:
+        explained = explained - logits[:, against]
+    elif classifier.outputs == "classes":
         explained = explained - logsumexp(np.delete(logits, index, axis=1), axis=1)
     return np.asarray(explained, dtype=np.float64)
 
 
-def _index(labels: tuple[str, ...], wanted: str | int, ranked: IntArray) -> int:
-    """The index of the output; a label named "predicted" takes precedence over the keyword."""
+def _index(
+    labels: tuple[str, ...], wanted: str | int, ranked: IntArray, setting: str = "target"
+) -> int:
+    """The index of the output; a label named "predicted" takes precedence over the keyword.
+
+    ranked: the outputs that are meant by `RANKS`, in their order.
+    """
     if isinstance(wanted, int) and not isinstance(wanted, bool):
         if -1 < wanted < len(labels):
             return wanted
         raise SettingError(
-            f"There is no target {wanted}.", f"Give 0 to {len(labels) - 1}, or a label's name."
+            f"There is no {setting} {wanted}.", f"Give 0 to {len(labels) - 1}, or a label's name."
         )
     if wanted in labels:
         return labels.index(str(wanted))
@@ -163,8 +232,9 @@ def _index(labels: tuple[str, ...], wanted: str | int, ranked: IntArray) -> int:
         return int(wanted)
     if wanted in RANKS and RANKS.index(str(wanted)) < len(labels):
         return int(ranked[RANKS.index(str(wanted))])
-    every = () if wanted == "all" else ("all",)  # where that is not to be had
-    raise choices("target", wanted, (*labels, *RANKS[: len(labels)], *every))
+    # "all" is offered where it is to be had.
+    every = () if wanted == "all" or setting != "target" else ("all",)
+    raise choices(setting, wanted, (*labels, *RANKS[: len(labels)], *every))
 
 
 def predict(

@@ -20,7 +20,7 @@ from piste.models.protocol import Classifier
 from piste.models.query import Meter, OnRound, Progress, Query, turn
 from piste.models.sharing import Gathering
 from piste.options import ALL, Options
-from piste.result.explanation import Cost, Explanation
+from piste.result.explanation import Cost, Explanation, Target
 from piste.result.merging import merged
 from piste.text.encoding import Encoding, cut, texts
 
@@ -50,7 +50,8 @@ def explain(
     budget: the most sequences the model may be asked; None: by the length of the text, some
     hundreds for a hundred words.
     progress: called with (sequences answered, sequences planned).
-    more: the other settings of `Options`: repeats, long, lexicon, refine, tolerance, batch_tokens.
+    more: the other settings of `Options`: against (why the target rather than that label), repeats,
+    long, lexicon, refine, effort, tolerance, batch_tokens.
     And `rounds`, called with the scores so far after every round of questions, by a method that
     asks in rounds. What it or `progress` raises ends the explanation.
     """
@@ -180,7 +181,7 @@ def _in_windows(windows: Sequence[Encoding], query: Query, plan: _Plan) -> Expla
     target = _target_of_all(windows, shares, query, plan)
     plan = replace(
         plan,
-        options=replace(plan.options, target=target),
+        options=replace(plan.options, target=target.index, against=target.against_index),
         settings=plan.settings | {"long": "windows"},
     )
     left = query.left
@@ -196,8 +197,8 @@ def _in_windows(windows: Sequence[Encoding], query: Query, plan: _Plan) -> Expla
 
 def _target_of_all(
     windows: Sequence[Encoding], shares: FloatArray, query: Query, plan: _Plan
-) -> int:
-    """The output that is explained in every window: chosen by the mean of their answers."""
+) -> Target:
+    """The target of every window: chosen by the mean of their answers."""
     wholes = query.logits(Ragged.of([window.ids for window in windows]))
     outputs = range(wholes.shape[1])
     if plan.every_class and len(outputs) > MOST:
@@ -206,7 +207,8 @@ def _target_of_all(
             "Name the label, or cut the text off.",
         )
     scores = np.stack([margins(wholes, query.classifier, index) for index in outputs], axis=1)
-    return resolve_target(query.classifier, np.asarray(shares @ scores), plan.options.target).index
+    options, mean = plan.options, np.asarray(shares @ scores)
+    return resolve_target(query.classifier, mean, options.target, options.against)
 
 
 def _window(window: Encoding, query: Query, plan: _Plan, budget: int | None) -> Explanation:

@@ -67,11 +67,25 @@ class Lexicon:
         keys = [player.text if by_text else player.ids for player in players]
         return np.array([self.places.get(key, -1) for key in keys], dtype=np.int64)
 
-    def column(self, index: int) -> tuple[int, float]:
-        """The column of an output's values, and the sign they count with."""
-        if self.values.shape[1] == 1:
-            return 0, -1.0 if len(self.labels) == 2 and index == 0 else 1.0
-        return index, 1.0
+    def mixture(self, index: int, against: int | None = None) -> FloatArray:
+        """What each column counts [columns] in an output's values, or in its contrast with one."""
+        columns = self.values.shape[1]
+        if columns == 1:
+            return np.array([-1.0 if len(self.labels) == 2 and index == 0 else 1.0])
+        counts = np.zeros(columns)
+        counts[index] = 1.0
+        if against is not None:
+            counts[against] = -1.0
+        return counts
+
+    def mixed_errors(self, mixture: FloatArray) -> FloatArray:
+        """Standard errors of the words' mixed values [words].
+
+        Columns that sum to 0 err against each other, those of a contrast by 1 / (columns - 1).
+        """
+        used = np.count_nonzero(mixture)
+        together = len(mixture) / (len(mixture) - 1) if used > 1 else 1.0
+        return np.asarray(np.sqrt(together * (self.value_errors**2 @ mixture**2)))
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write it as JSON, compressed where the name ends in .gz."""

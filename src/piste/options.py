@@ -88,6 +88,11 @@ class Options:
         "The label to explain, its index, predicted, runner-up or all; without it, the predicted.",
         str,
     )
+    against: str | int | None = setting(
+        None,
+        "Why the target rather than this label: its name or index, runner-up or predicted.",
+        str,
+    )
     unit: str = setting("word", "What gets a score: word, token or sentence.", str, names=UNITS)
     repeats: str = setting(
         "shared", "Equal words: shared (one score) or separate.", str, names=REPEATS
@@ -163,8 +168,17 @@ class Options:
         return data
 
     def means_every_class(self, labels: Sequence[str] | None) -> bool:
-        """Whether all classes are to be explained: a label called "all" goes before the word."""
-        return self.target == ALL and ALL not in [label.casefold() for label in labels or ()]
+        """Whether all classes are to be explained: a label called "all" goes before the word.
+
+        Raises a `SettingError` where one of them is to be compared with another label too.
+        """
+        every = self.target == ALL and ALL not in [label.casefold() for label in labels or ()]
+        if every and self.against is not None:
+            raise SettingError(
+                f"target is {ALL!r} and against is {self.against!r}: a contrast has one target.",
+                "Name the target, or leave against out.",
+            )
+        return every
 
     def shaping(self) -> dict[str, Any]:
         """What shapes the scores, for folders of results to compare."""

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from contextlib import ContextDecorator
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -19,8 +20,8 @@ def lock_for(shared: Any) -> Any:
         return _locks.setdefault(shared, threading.RLock())
 
 
-class Switch:
-    """A context manager for a setting of the whole process, changed while any thread is inside.
+class Switch(ContextDecorator):
+    """A setting of the whole process, changed while any thread is inside; also a decorator.
 
     The first thread to enter changes it and the last to leave restores it. If every thread kept its
     own copy, the last one could restore what another thread had set.

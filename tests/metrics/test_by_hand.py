@@ -130,6 +130,20 @@ def test_naive_bayes_by_hand():
     assert found.weights(players("good bad film"), 0) == pytest.approx(-np.array(expected))
 
 
+def test_naive_bayes_of_one_label_against_another_by_hand():
+    classifier = piste.from_function(additive({}))
+
+    def players(text):
+        return split(classifier.encode(text))
+
+    texts = {"a": "good good film", "b": "bad film", "c": "good good good"}
+    found = NaiveBayes.fit([(players(text), label) for label, text in texts.items()])
+    # As if there were no third class, but for the kinds of words: 3.
+    expected = [np.log((3 / 6) / (1 / 5)), np.log((1 / 6) / (2 / 5)), np.log((2 / 6) / (2 / 5))]
+    assert found.weights(players("good bad film"), "a", "b") == pytest.approx(expected)
+    assert found.weights(players("good bad film"), "b", "a") == pytest.approx(-np.array(expected))
+
+
 def test_importances_are_compared_with_the_size_of_the_reference():
     planted = PlantedSlalom(6)
     found = piste.explain(planted.text, piste.from_function(planted), "slalom-ana")

@@ -84,16 +84,26 @@ def test_margins_are_those_of_the_one_scale(wordpiece, settings):
         assert found == pytest.approx(expected, abs=1e-5)  # logits are told in float32
 
 
-@pytest.mark.parametrize("index", [0, 1, 2])
-def test_gradients_are_difference_quotients(three, index):
+@pytest.mark.parametrize(
+    ("index", "against"), [(0, None), (1, None), (2, None), (0, 1), (1, 2), (2, 0)]
+)
+def test_gradients_are_difference_quotients(three, index, against):
     ids, rng = framed(three), np.random.default_rng(index)
     embeddings = three.embed(ids)
-    _, gradients = three.gradients(embeddings, index)
+    _, gradients = three.gradients(embeddings, index, against=against)
     for _ in range(5):
         way = rng.normal(size=embeddings.shape)
         ends = np.concatenate([embeddings - 1e-5 * way, embeddings + 1e-5 * way])
-        low, high = three.gradients(ends, index)[0]
+        low, high = three.gradients(ends, index, against=against)[0]
         assert (gradients * way).sum() == pytest.approx((high - low) / 2e-5, rel=1e-5)
+
+
+def test_margins_against_one_label_are_differences_of_logits(three):
+    ids = framed(three)
+    logits = three.logits(ids)[0]
+    for index, against in ((0, 1), (2, 0)):
+        found, _ = three.gradients(three.embed(ids), index, against=against)
+        assert found[0] == pytest.approx(logits[index] - logits[against], abs=1e-5)
 
 
 def test_the_gradients_of_a_decoder_are_difference_quotients(byte_level):

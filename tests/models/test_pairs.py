@@ -246,3 +246,17 @@ def test_a_pair_of_one_word_each_says_that_there_is_nothing_to_compare():
 def test_a_second_text_of_nothing(classifier):
     with pytest.raises(InputError, match="second text"):
         piste.explain("good", classifier, pair="\u200b")
+
+
+def test_a_contrast_of_a_pair_reads_both_types(classifier, model, tokenizer):
+    """Gradients of the difference, with the types of both texts: the model's own answer."""
+    logits = plain(model, tokenizer, FIRST, SECOND)
+    for method in ("gradients", "occlusion"):
+        found = piste.explain(FIRST, classifier, method, pair=SECOND, target=2, against=0)
+        assert found.target.score == pytest.approx(logits[2] - logits[0], abs=1e-4)
+        assert not any("embeddings in place of tokens" in note for note in found.notes)
+    query = Query(classifier, classifier.encode(FIRST, SECOND).frame)
+    players = split(classifier.encode(FIRST, SECOND))
+    ids = query.sequence(players.tokens(players.whole))
+    margins, _ = query.gradients(query.embed(ids), 2, ids, 0)
+    assert margins[0] == pytest.approx(logits[2] - logits[0], abs=1e-4)

@@ -40,6 +40,11 @@ class Classes:
                 "This model has one output: there are no classes to share importances.",
                 'Use classes="one-vs-rest".',
             )
+        if target.against is not None:
+            raise SettingError(
+                f"against is {target.against!r}, and shared importances explain every class.",
+                'Leave against out, or use classes="one-vs-rest".',
+            )
         indices = likeliest(whole, target)
         rest = classifier.outputs == "classes" and len(indices) < len(whole)
         classes = cls(classifier, target, indices, rest)

@@ -39,7 +39,7 @@ class Gradients(Method):
         query.plan(1)
         ids = query.sequence(players.tokens(players.whole))
         embeddings = query.embed(ids)
-        margins, gradients = query.gradients(embeddings, target.index, ids)
+        margins, gradients = query.gradients(embeddings, target.index, ids, target.against_index)
         tokens = _reduced(gradients[0], embeddings[0])
         return Attribution(
             primary="grad-input",

@@ -14,7 +14,7 @@ from piste.methods.gradients import by_player, differing
 from piste.models.protocol import WithGradients
 from piste.models.query import Query
 from piste.options import whole_number
-from piste.result.explanation import Agreement, Fidelity
+from piste.result.explanation import Agreement, Fidelity, Target
 from piste.text.players import Players
 
 TOKENS = ("pad", "mask", "unk")  # what "auto" tries, in this order
@@ -59,7 +59,7 @@ class IntegratedGradients(Method):
         name, neutral = self._neutral(query, whole.shape[1])
         baseline = _replaced(whole, neutral, players)
         path = Path(baseline, whole, tokens)
-        ends, gradient = integrate(query, path, self.steps, target.index)
+        ends, gradient = integrate(query, path, self.steps, target)
         scores = np.einsum("tw,tw->t", gradient, whole - baseline)
         difference = ends[1] - ends[0]
         error = abs(float(scores.sum()) - difference)
@@ -120,7 +120,7 @@ class Path:
 
 
 def integrate(
-    query: Query, path: Path, steps: int, index: int
+    query: Query, path: Path, steps: int, target: Target
 ) -> tuple[tuple[float, float], FloatArray]:
     """The margins at both ends, and the mean gradient [tokens, width] on the line between.
 
@@ -133,7 +133,9 @@ def integrate(
     while len(margins) < len(points):
         # A batch at a time: all gradients of a long text are more than one wants to hold.
         now = slice(len(margins), len(margins) + query.gradient_rows(len(path.whole)))
-        answers, gradients = query.gradients(path.at(points[now]), index, path.ids)
+        answers, gradients = query.gradients(
+            path.at(points[now]), target.index, path.ids, target.against_index
+        )
         mean += np.tensordot(weights[now], gradients, axes=1)
         margins = np.append(margins, answers)
     return (float(margins[0]), float(margins[-1])), mean

@@ -33,12 +33,17 @@ class NaiveBayes:
         kinds = len(set().union(*counts.values())) if counts else 0
         return cls(counts, kinds)
 
-    def weights(self, players: Players, label: int | str) -> FloatArray:
-        """log P(player | label) - log P(player | others), with Laplace smoothing [players]."""
+    def weights(
+        self, players: Players, label: int | str, against: int | str | None = None
+    ) -> FloatArray:
+        """log P(player | label) - log P(player | others), with Laplace smoothing [players].
+
+        against: the one label that counts as the others.
+        """
         inside = self.counts.get(label, Counter())
         outside: Counter[str] = Counter()
         for other, counted in self.counts.items():
-            if other != label:
+            if other == against or (against is None and other != label):
                 outside.update(counted)
         words = [player.text.lower() for player in players.items]
         sizes = [sum(counted.values()) + self.kinds for counted in (inside, outside)]

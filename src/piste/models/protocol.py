@@ -97,12 +97,17 @@ class WithGradients(Protocol):
         ...
 
     def gradients(
-        self, embeddings: FloatArray, index: int, types: IntArray | None = None
+        self,
+        embeddings: FloatArray,
+        index: int,
+        types: IntArray | None = None,
+        against: int | None = None,
     ) -> tuple[FloatArray, FloatArray]:
         """Margins [rows] towards output `index` on the scale of `decision.margins`, and their
         gradients with respect to the embeddings; both [rows, tokens, width].
 
         types [rows, tokens]: of the tokens, where they are not all 0.
+        against: the output whose logit is subtracted, in place of those of all others.
         """
         ...
 

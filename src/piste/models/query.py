@@ -127,25 +127,32 @@ class Query:
             return _differentiable(self.classifier).embed(ids)
 
     def gradients(
-        self, embeddings: FloatArray, index: int, ids: IntArray | None = None
+        self,
+        embeddings: FloatArray,
+        index: int,
+        ids: IntArray | None = None,
+        against: int | None = None,
     ) -> tuple[FloatArray, FloatArray]:
         """Margins [rows] towards output `index`, and their gradients [rows, tokens, width].
 
         ids [1, tokens]: the sequence that the embeddings stand for, for its tokens' types.
+        against: the one output that the margins are against; None: all others.
 
         Each row counts as one sequence sent through the model; the way back, about twice as
         long, is not counted apart.
         """
-        answers = self._in_batches(self._differentiated(index, ids), embeddings)
+        answers = self._in_batches(self._differentiated(index, ids, against), embeddings)
         margins, gradients = (np.concatenate(parts) for parts in zip(*answers, strict=True))
         _check_finite("gradients", margins, gradients)
         return margins, gradients
 
     def _differentiated(
-        self, index: int, ids: IntArray | None
+        self, index: int, ids: IntArray | None, against: int | None
     ) -> Callable[[FloatArray], tuple[FloatArray, FloatArray]]:
         """A batch of embeddings to margins and gradients."""
         call = partial(_differentiable(self.classifier).gradients, index=index)
+        if against is not None:
+            call = partial(call, against=against)
         types = None if ids is None else ids // TYPE
         if types is None or not types.any():
             return call

@@ -150,7 +150,7 @@ def _tint(strength: float, sided: bool = True) -> str:
 
 def _key(canvas: Canvas, comparison: Comparison) -> None:
     """Under the headline, at the right: what the colours mean."""
-    label = one_line(comparison.first.target.label, 24)
+    label = words.named(comparison.first.target, 24)
     entries = [("against", _tint(-0.8)), (f"for {label}", _tint(0.8))]
     if not all(map(said.has_side, comparison.explanations.values())):
         entries.append(("weighs, no side", _tint(0.8, sided=False)))

@@ -109,7 +109,7 @@ def _named(row: Row, explanation: Explanation) -> str:
 
 def _colour_key(comparison: Comparison) -> Text:
     key = Text.assemble((" for ", _style(1.0)), " ", (" against ", _style(-1.0)))
-    key.append_text(plain(f" {one_line(comparison.first.target.label)}"))
+    key.append_text(plain(f" {words.named(comparison.first.target)}"))
     if all(map(said.has_side, comparison.explanations.values())):
         return key
     return key.append("   ").append(" weighs ", _style(1.0, sided=False)).append(" without a side")

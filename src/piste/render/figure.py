@@ -262,7 +262,7 @@ def _bars(axes: Axes, explanation: Explanation) -> None:
 
 def _sides(explanation: Explanation) -> str:
     left, right = words.sides(explanation.target)
-    return f"← {left},  {right} {literal(one_line(explanation.target.label, 30))} →"
+    return f"← {left},  {right} {literal(words.named(explanation.target, 30))} →"
 
 
 def _with_room(low: float, high: float) -> tuple[float, float]:

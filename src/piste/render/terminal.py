@@ -156,7 +156,7 @@ def _colour_key(explanation: Explanation) -> Text:
     if not sided(explanation):
         return Text.assemble((" weighs ", _style(1.0)), " without a side")
     key = Text.assemble((" for ", _style(1.0)), " ", (" against ", _style(-1.0)))
-    return key.append_text(_plain(f" {one_line(explanation.target.label)}"))
+    return key.append_text(_plain(f" {words.named(explanation.target)}"))
 
 
 def _trust(explanation: Explanation) -> Table:

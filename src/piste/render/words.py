@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from piste.decision import RAW
+from piste.decision import LOG_ODDS, RAW
 from piste.methods import METHODS
 from piste.render.clean import one_line
 from piste.result.explanation import FEW_CHECKS, Agreement, Explanation, Stopped, Target
@@ -22,6 +22,7 @@ _KINDS = {
     "removals": ("new removal of a few words", "new removals of a few words"),
 }
 _SIDES = "Above 0 it speaks for {label}, below 0 against"
+_BOTH = "Above 0 it speaks for “{label}”, below 0 for “{rival}”"
 _UP = "Above 0 it speaks for a higher number, below 0 for a lower one"
 _WARNING = "The explanation misses much of what the model does here; do not rely on it alone."
 _WARNINGS = {
@@ -63,20 +64,31 @@ def percent(share: float) -> str:
 
 def score_of(target: Target) -> str:
     """The model's score, on one line: "log-odds +3.90"."""
-    return f"{target.scale} {signed(target.score)}"
+    scale = target.scale if target.against is None else LOG_ODDS  # the label says against whom
+    return f"{scale} {signed(target.score)}"
+
+
+def named(target: Target, limit: int = 40) -> str:
+    """What scores above 0 speak for: "NUM", or "NUM rather than LOC"."""
+    label = one_line(target.label, limit)
+    return label if target.against is None else f"{label} rather than {one_line(target.against)}"
 
 
 def decision(target: Target) -> str:
-    """The explained answer: "positive, probability 98 %, log-odds +3.90"."""
-    label = one_line(target.label)
-    if target.probability is None:
+    """The explained answer: "positive, probability 98 %, log-odds +3.90".
+
+    A contrast goes without: its probability is that of the two labels alone.
+    """
+    label = named(target)
+    if target.probability is None or target.against is not None:
         return f"{label}, {score_of(target)}"
     return f"{label}, probability {percent(target.probability)}, {score_of(target)}"
 
 
 def alternatives(target: Target) -> str:
     """Which labels the model chooses from, or nothing where there is only one."""
-    others = [one_line(label) for label in target.labels if label != target.label]
+    known = (target.label, target.against)
+    others = [one_line(label) for label in target.labels if label not in known]
     if not others:
         return ""
     if len(others) > 6:
@@ -267,12 +279,16 @@ def meanings(explanation: Explanation) -> dict[str, str]:
     """What each score means, by name."""
     words = {
         "unit": explanation.unit,
-        "scale": explanation.target.scale,
-        "label": f"“{one_line(explanation.target.label)}”",
+        "scale": one_line(explanation.target.scale, 60),
+        "label": f"“{named(explanation.target)}”",
         "method": explanation.method,
     }
     # A number goes up and down, and is not decided for.
     words["sides"] = _UP if explanation.target.scale == RAW else _SIDES.format(**words)
+    if explanation.target.against is not None:
+        words["sides"] = _BOTH.format(
+            label=one_line(explanation.target.label), rival=one_line(explanation.target.against)
+        )
     meanings = {name: _meaning(name, words) for name in explanation.scores}
     if explanation.second is not None and "value" in meanings:
         meanings["value"] = meanings["value"].replace(" alone ", ", with hardly a word beside it, ")

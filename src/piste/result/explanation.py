@@ -52,10 +52,19 @@ class Target:
 
     index: int
     label: str
-    scale: str  # "log-odds", "raw score" or "logit above the mean of all classes"
+    # "log-odds", "raw score", "logit above the mean of all classes" or "log-odds against LOC"
+    scale: str
     score: float  # of the whole text, on that scale, towards this label
-    probability: float | None  # None on the raw scale
+    # None on the raw scale; of a contrast, p(label) / (p(label) + p(against)).
+    probability: float | None
     labels: tuple[str, ...]
+    against: str | None = None  # the label that this one is contrasted with
+    against_index: int | None = None
+
+    @property
+    def title(self) -> str:
+        """What is explained: "NUM", or "NUM rather than LOC"."""
+        return self.label if self.against is None else f"{self.label} rather than {self.against}"
 
 
 @dataclass(frozen=True)
@@ -371,7 +380,7 @@ class Explanation:
     __hash__ = None  # type: ignore[assignment]  # holds arrays
 
     def __repr__(self) -> str:
-        what = f"{self.target.label!r}, {self.target.scale} {self.target.score:+.2f}"
+        what = f"{self.target.title!r}, {self.target.scale} {self.target.score:+.2f}"
         return printable(
             f"<Explanation of {what}: {len(self.players)} {self.unit}s, {self.method}>"
         )

@@ -67,7 +67,7 @@ def to_shap(explanation: Explanation, score: str | None = None) -> Any:
         base_values=explanation.target.score - float(values.sum()),
         data=np.array(_pieces(explanation), dtype=object),
     )
-    exported.output_names = explanation.target.label  # given above, it would be taken for a shape
+    exported.output_names = explanation.target.title  # given above, it would be taken for a shape
     return exported
 
 

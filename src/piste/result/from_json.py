@@ -118,6 +118,10 @@ def _target(data: Mapping[str, Any]) -> Target:
     index, label = _integer(data["index"]), _string(data["label"])
     if not 0 <= index < len(labels) or labels[index] != label:
         raise ValueError(f"the target {index} ({label!r}) is not one of its labels")
+    against = _maybe(data.get("against"), _string)
+    rival = _maybe(data.get("against_index"), _integer)
+    if not _is_contrast(against, rival, index, labels):
+        raise ValueError(f"{against!r} ({rival}) is no other of its labels")
     return Target(
         index=index,
         label=label,
@@ -125,7 +129,18 @@ def _target(data: Mapping[str, Any]) -> Target:
         score=_number(data["score"]),
         probability=_maybe(data["probability"], _share),
         labels=labels,
+        against=against,
+        against_index=rival,
     )
+
+
+def _is_contrast(
+    against: str | None, rival: int | None, index: int, labels: tuple[str, ...]
+) -> bool:
+    """Whether both name the same other label than the target, or neither names any."""
+    if against is None or rival is None:
+        return against is None and rival is None
+    return 0 <= rival < len(labels) and rival != index and labels[rival] == against
 
 
 def _cost(data: Mapping[str, Any]) -> Cost:

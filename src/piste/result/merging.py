@@ -26,7 +26,6 @@ from piste.result.explanation import (
 )
 from piste.result.scores import score
 
-
 # What all windows of a text have in common.
 COMMON = (
     "text",

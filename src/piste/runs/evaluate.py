@@ -173,6 +173,7 @@ def _planned(
     if twice:
         raise SettingError(f"The method {twice[0]!r} is given twice.", "Give each method once.")
     asked = as_classifier(classifier)
+    options.means_every_class(asked.labels)  # refuses a contrast of all
     changed = None
     if "randomisation" in metrics:
         from piste.models.randomised import redrawn  # torch

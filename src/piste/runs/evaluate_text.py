@@ -25,8 +25,9 @@ from piste.metrics.naive_bayes import NaiveBayes
 from piste.models.fingerprint import SAMPLES, Sample
 from piste.models.protocol import Classifier
 from piste.options import DEFAULT, Options
-from piste.result.explanation import Explanation
+from piste.result.explanation import Explanation, Target
 from piste.runs.store import StoredRow
+from piste.text.players import Players
 
 PROBE = "This is neither good nor bad."
 
@@ -110,7 +111,8 @@ def judged(example: Example, plan: Plan) -> StoredRow:
         case = _case(example, plan)
     except Exception as error:  # one text must not end the run, whatever the model does to it
         return {"error": reason(error)}
-    row: StoredRow = {"target": case.decision.target.label, "score": case.decision.target.score}
+    target = case.decision.target
+    row: StoredRow = {"target": target.label, "against": target.against, "score": target.score}
     row |= {"values": {}, "cost": {}, "curves": {}, "failed": _lacking(plan, case)}
     explained: dict[str, Explanation] = {}
     players = case.decision.players
@@ -155,23 +157,35 @@ def _lacking(plan: Plan, case: Case) -> dict[str, str]:
 def _case(example: Example, plan: Plan) -> Case:
     decision = Decision.on(example.text, plan.classifier, plan.options, example.pair)
     players, target = decision.players, decision.target
-    reference = None
-    if plan.reference is not None:
-        known = plan.reference.counts
-        names = [target.label, *(name for name in known if label_number(name) == target.index)]
-        label = next((name for name in names if name in known), None)
-        reference = None if label is None else plan.reference.weights(players, label)
     return Case(
         decision,
         plan.options.seed,
         marked=consensus(players, example.words, example.maps),
-        reference=reference,
+        reference=None if plan.reference is None else _weights(plan.reference, players, target),
     )
+
+
+def _weights(reference: NaiveBayes, players: Players, target: Target) -> FloatArray | None:
+    """Naive Bayes towards the target [players]; None where no text of its labels was counted."""
+    label = _counted(reference, target.label, target.index)
+    if target.against is None or target.against_index is None:
+        return None if label is None else reference.weights(players, label)
+    rival = _counted(reference, target.against, target.against_index)
+    if label is None or rival is None:
+        return None
+    return reference.weights(players, label, rival)
+
+
+def _counted(reference: NaiveBayes, label: str, index: int) -> int | str | None:
+    """What the training texts call a label of the model: its name or its number."""
+    known = reference.counts
+    names = [label, *(name for name in known if label_number(name) == index)]
+    return next((name for name in names if name in known), None)
 
 
 def _for_view(case: Case, example: Example, plan: Plan, view: View) -> Case:
     """The case, with callbacks that explain the text again by the view's method."""
-    target = case.decision.target.index
+    target = case.decision.target
     case.again = lambda explanation, seed: _once_more(
         example, plan, view, target, explanation, seed
     )
@@ -180,7 +194,7 @@ def _for_view(case: Case, example: Example, plan: Plan, view: View) -> Case:
 
 
 def _elsewhere(
-    example: Example, plan: Plan, view: View, target: int
+    example: Example, plan: Plan, view: View, target: Target
 ) -> Callable[[Explanation], Explanation] | None:
     if plan.changed is None:
         return None
@@ -201,7 +215,7 @@ def _explained(
     if key not in known:
         answers: dict[bytes, FloatArray] = {}
         known[key] = _explain(
-            example, plan, view.method, case.decision.target.index, plan.options.seed, answers
+            example, plan, view.method, case.decision.target, plan.options.seed, answers
         )
         case.decision.query.answers.update(answers)
     return known[key]
@@ -211,11 +225,11 @@ def _explain(
     example: Example,
     plan: Plan,
     method: Method,
-    target: int,
+    target: Target,
     seed: int,
     answers: dict[bytes, FloatArray] | None = None,
 ) -> Explanation:
-    options = replace(plan.options, target=target, seed=seed)
+    options = replace(plan.options, target=target.index, against=target.against_index, seed=seed)
     return explain(
         example.text,
         plan.classifier,
@@ -227,7 +241,7 @@ def _explain(
 
 
 def _once_more(
-    example: Example, plan: Plan, view: View, target: int, explanation: Explanation, seed: int
+    example: Example, plan: Plan, view: View, target: Target, explanation: Explanation, seed: int
 ) -> Explanation:
     """Explain again by the view's method, ranked by the same score."""
     again = _explain(example, plan, view.method, target, seed)

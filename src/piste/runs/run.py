@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from piste.data import DEFAULT, Columns, Example
-from piste.decision import resolve_target
+from piste.decision import SameLabel, resolve_target
 from piste.errors import FileError, InputError, SettingError, choices
 from piste.extras import versions
 from piste.files import make_folder, write_atomic
@@ -196,8 +196,16 @@ def _lexicon(
 
 
 def _check_target(job: RunJob, classifier: Classifier, probe: Sample) -> None:
-    """Raise for a label that the model does not have, before anything is written."""
-    resolve_target(classifier, np.array(answer(classifier, *probe)), job.options.target)
+    """Raise for labels that the model does not have, before anything is written."""
+    options, rising = job.options, np.arange(float(len(answer(classifier, *probe))))
+    for logits in (rising, -rising):  # a contrast that some text may have; others fail one by one
+        try:
+            resolve_target(classifier, logits, options.target, options.against)
+        except SameLabel as error:
+            same = error
+        else:
+            return
+    raise same
 
 
 def _lexicon_path(folder: Path, lexicon: bool | str | os.PathLike[str]) -> str | None:
@@ -257,6 +265,7 @@ def _scores(
     if known_names:
         return known_names
     pair = None if first.pair is None else PROBE
+    job = replace(job, options=replace(job.options, against=None))  # the names are the same
     return tuple(job.explain(classifier, Example("probe", PROBE, pair=pair), known).scores)
 
 

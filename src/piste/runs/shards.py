@@ -37,6 +37,7 @@ TEXT_COLUMNS = {
     "label": "string",
     "target": "string",
     "target_index": "int64",
+    "against": "string",  # the label that the target is contrasted with
     "scale": "string",
     "score": "double",
     "probability": "double",
@@ -137,6 +138,7 @@ def _told(explanation: Explanation) -> dict[str, Any]:
     return {
         "target": explanation.target.label,
         "target_index": explanation.target.index,
+        "against": explanation.target.against,
         "scale": explanation.target.scale,
         "score": explanation.target.score,
         "probability": explanation.target.probability,

@@ -24,7 +24,7 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import minimize
 
-from piste.arrays import BoolArray, FloatArray
+from piste.arrays import BoolArray, FloatArray, IntArray
 from piste.surrogates import algebra
 
 CONSTANT = 1.0  # variance of the level, in units of the amplitude
@@ -37,6 +37,8 @@ SLOPE_WIDTH = 1.0
 LEVEL_WIDTH = 1.0
 LOG_BOUNDS = (-30.0, 10.0)  # of relevances and noise
 ITERATIONS = 60
+EACH = 2  # answers that fitting a relevance uses up
+MOST_FITTED = 1000  # parts that relevances are fitted to; an iteration costs their cube
 LEAST = 1e-12
 
 
@@ -137,6 +139,21 @@ class Process:
         """
         return self.weights / self.precision[:, None], 1 / self.precision
 
+    def shortfall(self) -> float:
+        """By how much the variances are too small, 1 or more, for the first output.
+
+        Answers that are left out tell, where they are further off than expected. The relevances
+        were fitted to the same answers, those left out included: so many are used up by it.
+        """
+        rest = ~self.exact
+        if not rest.any():
+            return 1.0
+        residuals, variances = self.left_out()
+        scores = residuals[rest, 0] ** 2 / (self.amplitude[0] * variances[rest])
+        count, players = self.parts.shape
+        used_up = min(count / 2, EACH * players)
+        return float(max(1.0, np.mean(scores)) * count / (count - used_up))
+
     def conditioned(self, residuals: FloatArray) -> Process:
         """The same kernel with other residuals."""
         return replace(self, residuals=residuals)
@@ -167,10 +184,12 @@ def fit_context(
 
     prior [players]: what the log relevances are believed to be, up to a level that is fitted.
     exact [parts]: answers that the process must meet. start: the kernel of an earlier fit.
+    The process knows all answers; the kernel is fitted to MOST_FITTED of them at most.
     """
     prior = np.zeros(parts.shape[1]) if prior is None else prior
     exact = np.zeros(len(parts), dtype=bool) if exact is None else exact
-    problem = _Problem(parts, _standardised(residuals), prior, exact)
+    some = _fitted(exact)
+    problem = _Problem(parts[some], _standardised(residuals[some]), prior, exact[some])
     with algebra.one_thread:
         guess = problem.first(start)
         solution = minimize(
@@ -181,6 +200,15 @@ def fit_context(
         explained = np.mean(residuals * process.weights, axis=0)
     amplitude = np.maximum(explained, LEAST)
     return replace(process, amplitude=amplitude, iterations=int(solution.nit))
+
+
+def _fitted(exact: BoolArray) -> IntArray:
+    """Which answers the kernel is fitted to: those that must be met first, then any, at random."""
+    if len(exact) <= MOST_FITTED:
+        return np.arange(len(exact))
+    order = np.random.default_rng(0).permutation(len(exact))
+    first = order[np.argsort(~exact[order], kind="stable")]
+    return np.sort(first[:MOST_FITTED])
 
 
 def _standardised(residuals: FloatArray) -> FloatArray:

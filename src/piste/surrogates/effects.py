@@ -1,4 +1,4 @@
-"""Shapley values and interactions of a fitted context, with their covariance, in closed form.
+"""Shapley values and interactions of a fitted context, with their variances, in closed form.
 
 Along the diagonal of the multilinear extension, every other player is kept with probability t. The
 Shapley value of player i is the integral over t of the expected change that i makes, the Shapley
@@ -64,38 +64,42 @@ class Effects:
             total += (weight * product * common)[:, None] * (kept - removed) / mixed
         return total
 
-    def shapley_covariance(self) -> FloatArray:
-        """Posterior covariance of the Shapley values [players, players], in amplitudes."""
+    def shapley_variances(self) -> FloatArray:
+        """Posterior variances of the Shapley values [players], in units of the amplitude."""
         known = self.process.explained(self._cross_shapley.T)
-        return self._prior_covariance() - known.T @ known
+        weight, own = self._second_diagonal
+        return np.asarray(weight @ own - np.sum(known**2, axis=0))
 
-    def _prior_covariance(self) -> FloatArray:
-        """The same before anything was asked: an integral over two diagonals."""
+    @cached_property
+    def _second_diagonal(self) -> tuple[FloatArray, FloatArray]:
+        """For covariances before anything was asked, integrals over two diagonals.
+
+        The weight of each point of the grid [nodes^2], and what the two differences in a player
+        make of its factor there [nodes^2, players].
+        """
         kernel = self.process.kernel
         apart, longer = np.exp(-kernel.relevances), np.exp(kernel.slope / self.players)
         nodes, weights = self.quadrature
         t, u = (grid.reshape(-1, 1) for grid in np.meshgrid(nodes, nodes, indexing="ij"))
-        both, neither = t * u * longer**2, (1 - t) * (1 - u)
         one = (t * (1 - u) + (1 - t) * u) * longer
-        mixed = both + neither + one * apart  # [nodes^2, players]
-        product = np.exp(np.log(mixed).sum(axis=1, keepdims=True))
-        weight = np.outer(weights, weights).reshape(-1, 1) * product * np.exp(-kernel.slope)
-        by_first = (u * longer * (longer - apart) + (1 - u) * (longer * apart - 1)) / mixed
-        by_second = (t * longer * (longer - apart) + (1 - t) * (longer * apart - 1)) / mixed
-        covariance = (weight * by_first).T @ by_second
-        own = (weight / mixed).sum(axis=0) * (longer**2 + 1 - 2 * longer * apart)
-        covariance[np.diag_indices(self.players)] = own
-        return np.asarray((covariance + covariance.T) / 2)
+        mixed = t * u * longer**2 + (1 - t) * (1 - u) + one * apart
+        product = np.exp(np.log(mixed).sum(axis=1))
+        weight = np.outer(weights, weights).reshape(-1) * product * np.exp(-kernel.slope)
+        return weight, (longer**2 + 1 - 2 * longer * apart) / mixed
 
-    def interactions(self) -> FloatArray:
-        """Shapley interaction indices of the process's mean, first output [players, players]."""
+    def interactions(self, chosen: IntArray | None = None) -> FloatArray:
+        """Shapley interaction indices of the process's mean, first output [chosen, chosen].
+
+        Among the chosen players, or all.
+        """
         kept, removed, common = self._factors
         alpha = self.process.weights[:, 0] * common
-        total = np.zeros((self.players, self.players))
+        chosen = np.arange(self.players) if chosen is None else chosen
+        total = np.zeros((len(chosen), len(chosen)))
         for t, weight in zip(*self.quadrature, strict=True):
             mixed = t * kept + (1 - t) * removed
             product = np.exp(np.log(mixed).sum(axis=1))
-            change = (kept - removed) / mixed
+            change = ((kept - removed) / mixed)[:, chosen]
             total += (change * (weight * product * alpha)[:, None]).T @ change
         np.fill_diagonal(total, 0.0)
         return total
@@ -110,20 +114,9 @@ class Effects:
             product = np.exp(np.log(mixed).sum(axis=1)) * weight * common
             change = (kept - removed) / mixed
             cross += (product[:, None] * change[:, first] * change[:, second]).T
-        reduced = np.sum(self.process.explained(cross) ** 2, axis=0)
-        return self.process.scaled(self._prior_interaction(first, second) - reduced)[:, 0]
-
-    def _prior_interaction(self, first: IntArray, second: IntArray) -> FloatArray:
-        kernel = self.process.kernel
-        apart, longer = np.exp(-kernel.relevances), np.exp(kernel.slope / self.players)
-        nodes, weights = self.quadrature
-        t, u = (grid.reshape(-1, 1) for grid in np.meshgrid(nodes, nodes, indexing="ij"))
-        one = (t * (1 - u) + (1 - t) * u) * longer
-        mixed = t * u * longer**2 + (1 - t) * (1 - u) + one * apart
-        product = np.exp(np.log(mixed).sum(axis=1))
-        weight = np.outer(weights, weights).reshape(-1) * product * np.exp(-kernel.slope)
-        own = (longer**2 + 1 - 2 * longer * apart) / mixed
-        return np.asarray(weight @ (own[:, first] * own[:, second]))
+        known = np.sum(self.process.explained(cross) ** 2, axis=0)
+        grid_weight, own = self._second_diagonal
+        return self.process.scaled(grid_weight @ (own[:, first] * own[:, second]) - known)[:, 0]
 
 
 def removal_parts(players: int) -> BoolArray:

@@ -13,7 +13,12 @@ from numpy.typing import NDArray
 
 from piste.arrays import BoolArray, FloatArray, IntArray
 from piste.result.formula import Formula
-from piste.surrogates.shapley import EXACT_SHAPLEY, all_coalitions, exact_shapley
+from piste.surrogates.shapley import (
+    EXACT_SHAPLEY,
+    all_coalitions,
+    exact_interactions,
+    exact_shapley,
+)
 
 STEPS = 200_000  # length of all sampled orders together
 COMPANIES = 64  # sampled parts, for interactions
@@ -47,10 +52,14 @@ def _gains(formula: Formula, path: IntArray) -> FloatArray:
 
 
 def mean_interactions(formula: Formula, chosen: IntArray, rng: np.random.Generator) -> FloatArray:
-    """Shapley interaction indices of the chosen players [chosen, chosen], by sampled company."""
+    """Shapley interaction indices of the chosen players [chosen, chosen]."""
+    players = len(formula.values)
+    if players <= EXACT_SHAPLEY:
+        member = all_coalitions(players)
+        return exact_interactions(member, formula.scores(member))[np.ix_(chosen, chosen)]
     total = np.zeros((len(chosen), len(chosen)))
     shares = (np.arange(COMPANIES) + 0.5) / COMPANIES  # every share of kept players alike
-    for kept in rng.random((COMPANIES, len(formula.values))) < shares[:, None]:
+    for kept in rng.random((COMPANIES, players)) < shares[:, None]:
         total += _second_differences(formula, kept, chosen)
     np.fill_diagonal(total, 0.0)
     return total / COMPANIES
@@ -61,13 +70,28 @@ def _second_differences(formula: Formula, kept: BoolArray, chosen: IntArray) -> 
     weights, frame_weight, frame_value = formula.weights()
     worths = weights * formula.values
     inside, w, v = kept[chosen].astype(np.int64), weights[chosen], worths[chosen]
+    others = kept.copy()
+    others[chosen] = False
     size = int(kept.sum()) - _outer_sum(inside)
-    weight = frame_weight + weights @ kept - _outer_sum(inside * w)
-    worth = frame_weight * frame_value + worths @ kept - _outer_sum(inside * v)
+    weight = frame_weight + weights @ others + _without_two(inside * w)
+    worth = frame_weight * frame_value + worths @ others + _without_two(inside * v)
     together = formula.ratio(size + 2, weight + _outer_sum(w), worth + _outer_sum(v))
     first = formula.ratio(size + 1, weight + w[:, None], worth + v[:, None])
     second = formula.ratio(size + 1, weight + w[None], worth + v[None])
     return together - first - second + formula.ratio(size, weight, worth)
+
+
+def _without_two(numbers: FloatArray) -> FloatArray:
+    """The sum of all numbers but two, for every two of them [numbers, numbers].
+
+    Nothing is subtracted: beside a player of great weight the others would be lost in rounding.
+    """
+    before = np.append(0.0, np.cumsum(numbers)[:-1])
+    after = np.append(np.cumsum(numbers[:0:-1])[::-1], 0.0)
+    later = np.triu(np.broadcast_to(numbers, (len(numbers), len(numbers))), k=1)
+    between = np.pad(np.cumsum(later, axis=1)[:, :-1], ((0, 0), (1, 0)))
+    upper = np.triu(before[:, None] + between + after[None], k=1)
+    return np.asarray(upper + upper.T)
 
 
 def _outer_sum(numbers: NDArray[Any]) -> NDArray[Any]:

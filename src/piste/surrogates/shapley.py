@@ -1,4 +1,4 @@
-"""Exact Shapley values of a game that is known on every coalition."""
+"""Exact Shapley values and interactions of a game that is known on every coalition."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,3 +25,19 @@ def exact_shapley(member: NDArray[np.bool_], worth: FloatArray) -> FloatArray:
         gain = worth[without + (1 << player)] - worth[without]
         values[player] = odds @ gain / factorial[players]
     return values
+
+
+def exact_interactions(member: NDArray[np.bool_], worth: FloatArray) -> FloatArray:
+    """Shapley interaction indices [players, players] of such a game; 0 on the diagonal."""
+    players = member.shape[1]
+    sizes = member.sum(axis=1)
+    factorial = np.cumprod([1.0, *range(1, players + 1)])
+    indices = np.zeros((players, players))
+    for first in range(players):
+        for second in range(first):
+            without = np.flatnonzero(~member[:, first] & ~member[:, second])
+            one, two = without + (1 << first), without + (1 << second)
+            odds = factorial[sizes[without]] * factorial[players - sizes[without] - 2]
+            together = worth[one + (1 << second)] - worth[one] - worth[two] + worth[without]
+            indices[first, second] = odds @ together / factorial[players - 1]
+    return indices + indices.T

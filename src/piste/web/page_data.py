@@ -25,7 +25,7 @@ def view(explanation: Explanation) -> dict[str, Any]:
     return {
         **linked(explanation),
         "decision": words.decision(target),
-        "label": one_line(target.label, 80),
+        "label": words.named(target, 80),
         "others": words.alternatives(target),
         "score": words.score_of(target),
         "probability": target.probability,
@@ -105,7 +105,7 @@ def compared(comparison: Comparison) -> dict[str, Any]:
     return {
         "verdict": said.verdict(comparison) if comparison.measured else UNMEASURED,
         "decision": words.decision(comparison.first.target),
-        "label": one_line(comparison.first.target.label),
+        "label": words.named(comparison.first.target),
         "rows": [
             {
                 "name": name,

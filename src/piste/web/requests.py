@@ -113,7 +113,7 @@ class RemovalAnswer(BaseModel):
     """The model's true answer to the text without some words, and what was predicted."""
 
     removed: list[int]
-    label: str = Field(description="The explained label.")
+    label: str = Field(description="The explained label; of a contrast, both: A rather than B.")
     scale: str
     whole: Said = Field(description="The model, on the whole text.")
     true: Said = Field(description="The model, without the words.")

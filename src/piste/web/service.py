@@ -13,7 +13,7 @@ from scipy.special import expit
 
 from piste.arrays import FloatArray
 from piste.compare import SEVEN, Comparison, compare
-from piste.decision import LOG_ODDS, Decision
+from piste.decision import Decision, in_log_odds
 from piste.errors import InputError, PisteError, SettingError, choices
 from piste.explain import explain
 from piste.methods import METHODS, find_method, summary
@@ -130,7 +130,8 @@ class Service:
 
     def decision(self, asked: ExplainRequest) -> OpenDecision:
         options = asked.options()
-        key = (asked.model, asked.text, asked.pair, options.target, options.unit, options.repeats)
+        named = (options.target, options.against, options.unit, options.repeats)
+        key = (asked.model, asked.text, asked.pair, *named)
         known = self.decisions.find(key)
         if known is not None:
             return known
@@ -177,7 +178,7 @@ class Service:
         predicted, why = _predicted(explanation, sorted(removed))
         return RemovalAnswer(
             removed=sorted(removed),
-            label=target.label,
+            label=target.title,
             scale=target.scale,
             whole=_said(target.score, target),
             true=_said(score, target),
@@ -199,8 +200,8 @@ class Service:
                 tried.curve(rng.permutation(len(tried.decision.players)).astype(float))[1]
             )
         return Curve(
-            label=target.label,
-            scale="probability" if target.scale == LOG_ODDS else target.scale,
+            label=target.title,
+            scale="probability" if in_log_odds(target) else target.scale,
             method=asked.method,
             removed=shares,
             by_score=ours.tolist(),

@@ -46,6 +46,11 @@ class Adapted(Method):
         players, target = decision.players, decision.target
         if players.paired:
             raise SettingError("Adapted scores are of one text.", "Leave the pair out.")
+        if target.against is not None and len(target.labels) > 2:
+            raise SettingError(
+                f"Adapted scores are of one label, and {target.title!r} is a contrast of two.",
+                "Leave against out, or use a method of piste.",
+            )
         foreign = self._signed(read(self._found(players.text, target), players, target), target)
         shares = [replace(piece, score=piece.score / piece.times) for piece in foreign.pieces]
         # A sentence has each of its words' scores once, however often they share it.

@@ -23,17 +23,16 @@ from piste.methods.slalom.fit import Standing
 from piste.result.explanation import Fidelity, Stopped
 from piste.result.parts import PlayerSet
 from piste.result.scores import CLASS
+from piste.surrogates import algebra
 from piste.surrogates.slalom.model import lin
 from piste.surrogates.slalom.posterior import spread
 
 log = logging.getLogger(__name__)
 
 FIRST = 0.45  # of what may be asked, before the process chooses
-ROUNDS = 3  # after the first
 DRAWS = 64
-GOOD = 0.95  # held-out R² with which asking may end early, where no tolerance is given
-TOLERANCE = 0.05
-MEANS = ("slalom", "constant")
+TOLERANCE = 0.02  # of the effects, and of R² from 1, with which asking ends early
+MEANS = ("auto", "slalom", "constant")
 CLASSES = ("one-vs-rest", "shared")
 
 
@@ -52,7 +51,7 @@ class Context(Method):
     name: ClassVar[str] = "context"
 
     effort: Literal["quick", "normal", "thorough"] = "normal"
-    mean: Literal["slalom", "constant"] = "slalom"  # what the process starts from
+    mean: Literal["auto", "slalom", "constant"] = "auto"  # what the process is added to
     adaptive: bool = True  # rounds ask what teaches most; else at random
     classes: Literal["one-vs-rest", "shared"] = "one-vs-rest"
 
@@ -115,56 +114,56 @@ class Context(Method):
         fit: Fit | None = None
         for count in range(1, 10**6):
             fit = quick_fit(asked, fit)
-            standing = _standing(fit, rng)
-            stopped = self._stopped(asked, fit, standing, count, plan.left >= 1)
             self._report(asked, fit)
-            log.debug("Round %d: %d parts, %s.", count, len(asked.parts), stopped)
+            stopped = self._stopped(asked, fit, count, plan.worth_a_round, rng)
+            log.debug("Round %d: %d parts, %s.", count, len(asked.parts), stopped.reason)
             if stopped.reason != "unstable":
                 break
             process = fit.process if self.adaptive else None
-            share = max(1 / (ROUNDS + 1 - count) if count <= ROUNDS else 0.0, plan.least_share)
-            if not asked.ask(plan.next(rng, process, share)):
+            if not asked.ask(plan.next(rng, process, plan.share(count))):
                 stopped = replace(stopped, reason="exhausted")
                 break
         fit = final_fit(asked, fit, self.mean)
-        return fit, replace(
-            self._stopped(asked, fit, _standing(fit, rng), count, False),
-            reason=stopped.reason,
-        )
+        final = self._stopped(asked, fit, count, False, rng)
+        return fit, replace(final, reason=stopped.reason)
 
     def _stopped(
-        self, asked: Asked, fit: Fit, standing: Standing, rounds: int, more: bool
+        self, asked: Asked, fit: Fit, rounds: int, more: bool, rng: np.random.Generator
     ) -> Stopped:
         """Stable: the strongest effects within the tolerance, and R² as near to 1."""
-        tolerance = asked.query.tolerance
-        stopped = standing.stopped(TOLERANCE if tolerance is None else tolerance, rounds, more)
-        checked = fit.agreement()
-        r2 = None if checked is None else checked.r2
-        unfaithful = r2 is not None and r2 < (GOOD if tolerance is None else 1 - tolerance)
+        tolerance = TOLERANCE if asked.query.tolerance is None else asked.query.tolerance
+        if more and not asked.exhausted and not _faithful(fit, tolerance):
+            return Stopped("unstable", rounds, tolerance, np.inf, 0.0)
+        stopped = _standing(fit, rng).stopped(tolerance, rounds, more)
         if asked.exhausted:
             return replace(stopped, reason="exhausted")
-        if stopped.reason == "stable" and unfaithful:
-            return replace(stopped, reason="unstable" if more else "budget")
         return stopped
 
     def _report(self, asked: Asked, fit: Fit) -> None:
         """Tell who watches the scores so far."""
         if asked.query.rounds is not None:
-            asked.query.rounds({"effect": fit.surrogate.effects()[:, 0]})
+            asked.query.rounds({"effect": fit.surrogate.effects[:, 0]})
 
 
+def _faithful(fit: Fit, tolerance: float) -> bool:
+    checked = fit.agreement()
+    return checked is None or checked.r2 is None or checked.r2 >= 1 - tolerance
+
+
+@algebra.one_thread
 def _standing(fit: Fit, rng: np.random.Generator) -> Standing:
     """The effects, and what else the answers allow them to be."""
-    effects, errors = fit.surrogate.effects()[:, 0], fit.surrogate.effect_errors()[:, 0]
+    effects, errors = fit.surrogate.effects[:, 0], fit.surrogate.effect_errors[:, 0]
     return Standing(effects, effects + errors * rng.normal(size=(DRAWS, len(effects))))
 
 
+@algebra.one_thread
 def all_scores(
     asked: Asked, fit: Fit, rng: np.random.Generator
 ) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
     """All scores of all players, and the standard errors of those that have one."""
     surrogate, slalom, groups = fit.surrogate, fit.slalom, asked.players.groups
-    effects, effect_errors = surrogate.effects(), surrogate.effect_errors()
+    effects, effect_errors = surrogate.effects, surrogate.effect_errors
     removals, removal_errors = surrogate.removals()
     answers, known = alone_answers(asked)
     values = np.where(known[:, None], answers, slalom.model.alone()[groups])

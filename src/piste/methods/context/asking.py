@@ -22,6 +22,7 @@ from piste.errors import SettingError
 from piste.methods.every_class import Classes
 from piste.models.query import Query
 from piste.result.explanation import Target
+from piste.surrogates import algebra
 from piste.surrogates.context import Process, distinct
 from piste.text.players import Players
 
@@ -31,9 +32,12 @@ LEAST_PARTS = 24  # random parts on top of the words alone and left out, whateve
 LEAST_BUDGET = 10
 VERIFIED = 10  # sequences kept back to verify what would turn the decision, of a budget at most
 PATIENCE = 10  # times the passes, for a tolerance without a budget
+ROUNDS = 3  # after the first
+CRUMBS = 0.02  # of what may be asked
 GROWTH = 0.2  # long runs refit less often
-LEAVING_OUT = 1 / 3  # of the passes that leaving every player out in turn may cost
-TRIPLES = 2  # times that every distinct player is asked with two others
+LEAVING_OUT = 0.2  # of the passes that leaving every player out in turn may cost
+LONG_TEXT = 40  # players: random parts of longer texts tell too little of single words
+TRIPLES = 2  # times that every distinct player of a long text is asked with two others
 POOL, TARGETS = 256, 128  # candidates of a round, and parts that they are to teach about
 NEAR = 0.3  # share of the players that a part near the text keeps, at least
 
@@ -161,10 +165,18 @@ class Plan:
         return int(words + 2 * self.limit / whole)
 
     @property
-    def least_share(self) -> float:
-        """Of what is left, for a round: each asks a fifth of all that was asked, at least."""
+    def worth_a_round(self) -> bool:
+        """Whether more than crumbs is left to ask."""
+        return self.left >= max(1.0, CRUMBS * self.limit)
+
+    def share(self, round_: int) -> float:
+        """Of what is left, for this round: all of it after `ROUNDS`, where that is not too much.
+
+        With patience, each round asks a fifth of all that was asked before it, at least.
+        """
+        even = 1 / (ROUNDS + 1 - round_) if round_ <= ROUNDS else 0.0
         spent = float(self.costs(self.asked.parts).sum())
-        return min(1.0, GROWTH * spent / max(self.left, 1.0))
+        return min(1.0, max(even, GROWTH * spent / max(self.left, 1.0)))
 
     @property
     def left(self) -> float:
@@ -189,7 +201,7 @@ class Plan:
         words = [whole_and_empty(count), alone(players.first, count)]
         if self.leaves_out:
             words.append(left_out(count))
-        if len(players.first) > 3:
+        if count > LONG_TEXT:
             words.append(triples(rng, players.first, count, TRIPLES))
         parts = np.vstack([*words, paired_parts(rng, count, 2 * POOL)])
         return self.cut(distinct(parts, []), share)
@@ -208,10 +220,11 @@ class Plan:
                 parts_between(rng, count, TARGETS // 2, NEAR, 1),
             ]
         )
-        covariance = process.covariance(np.vstack([pool, targets]), pool)
-        chosen = most_informative(
-            covariance, process.kernel.noise, self.costs(pool), share * self.left
-        )
+        with algebra.one_thread:
+            covariance = process.covariance(np.vstack([pool, targets]), pool)
+            chosen = most_informative(
+                covariance, process.kernel.noise, self.costs(pool), share * self.left
+            )
         return self.cut(pool[chosen], share)
 
 

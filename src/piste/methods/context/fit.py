@@ -12,6 +12,7 @@ from piste.methods.context.asking import Asked
 from piste.methods.slalom.fit import Fit as SlalomFit
 from piste.result.explanation import Agreement
 from piste.result.formula import Formula
+from piste.surrogates import algebra
 from piste.surrogates.context import Kernel, Process, fit_context
 from piste.surrogates.effects import removal_parts
 from piste.surrogates.parts import PartSurrogate, ends, like_the_text
@@ -20,8 +21,8 @@ from piste.surrogates.slalom.model import LengthScale, count_matrix
 
 SHORT = 3  # players: at this length SLALOM's values mean log-odds
 FOLDS = 5
-FIRST_STEPS = 50
-STEPS = 8  # of Gauss-Newton for a fold, from the fit of all
+FIRST_STEPS = 50  # of Gauss-Newton
+STEPS, FOLD_STEPS = 4, 8  # from the round before; without a fold, from the fit of all
 PRIOR_SLOPE = 0.7  # of log relevances, in deviations of SLALOM's log removal effects
 
 
@@ -40,7 +41,8 @@ def fit_slalom(
     lengths = LengthScale.plain(SHORT, len(players), answers.shape[1])
     start, steps = None, FIRST_STEPS
     if before is not None:
-        lengths, start, steps = before.lengths, before.posterior, STEPS
+        lengths, start = before.lengths, before.posterior
+        steps = STEPS if seen is None else FOLD_STEPS
     for _ in range(2 if before is None else 1):
         scores, weights = lengths.undo(rows.lengths, answers)
         model, report, start = fit_gauss_newton(
@@ -83,6 +85,16 @@ class Fit:
     def process(self) -> Process:
         return self.surrogate.process
 
+    def expected_error(self) -> float:
+        """Mean squared error to expect on other parts near the text.
+
+        SLALOM's residuals are of folds that it has not seen; without it they flatter, the more so
+        the more relevances were fitted to few answers (Akaike's final prediction error).
+        """
+        some = self.near if self.near.any() else np.ones(len(self.near), dtype=bool)
+        flattery = 1.0 if self.surrogate.means else 1 + self.surrogate.players / len(self.near)
+        return flattery * float(np.mean(self.left_out[some] ** 2))
+
     def agreement(self) -> Agreement | None:
         """How well every part near the text is predicted from all others."""
         true, residuals = self.answers[self.near], self.left_out[self.near]
@@ -91,18 +103,23 @@ class Fit:
         return agreement(true - residuals, true, float(np.std(self.answers)))
 
 
+@algebra.one_thread
 def quick_fit(asked: Asked, before: Fit | None) -> Fit:
     """A fit to choose the next parts by: SLALOM's own residuals make it a little too sure."""
     slalom = fit_slalom(asked, before=None if before is None else before.slalom)
     return _on_mean(asked, slalom, _means(slalom, asked.parts), _kernel(before))
 
 
+@algebra.one_thread
 def final_fit(asked: Asked, before: Fit | None, mean: str) -> Fit:
     """The fit to report: relevances and errors from answers that SLALOM has not seen."""
     slalom = fit_slalom(asked, before=None if before is None else before.slalom)
-    if mean == "constant":
-        return _on_constant(asked, slalom)
-    return _on_mean(asked, slalom, _unseen_means(asked, slalom), _kernel(before))
+    fits = []
+    if mean != "constant":
+        fits.append(_on_mean(asked, slalom, _unseen_means(asked, slalom), _kernel(before)))
+    if mean != "slalom":
+        fits.append(_on_constant(asked, slalom))
+    return min(fits, key=Fit.expected_error)
 
 
 def fit_on(asked: Asked, slalom: SlalomFit, before: Fit | None) -> Fit:
@@ -154,20 +171,14 @@ def _fit(
     final: Process,
     means: tuple[Formula, ...],
 ) -> Fit:
-    residuals, variances = unseen.left_out()
-    rest = ~unseen.exact
-    inflation = 1.0
-    if rest.any():
-        scores = residuals[rest, 0] ** 2 / (unseen.amplitude[0] * variances[rest])
-        inflation = max(1.0, float(np.mean(scores)))
     surrogate = PartSurrogate(
-        replace(final, inflation=inflation),
+        replace(final, inflation=unseen.shortfall()),
         means,
         asked.players.groups,
         asked.parts,
         asked.answers,
     )
-    inside = like_the_text(asked.parts)
+    inside, residuals = like_the_text(asked.parts), unseen.left_out()[0]
     return Fit(slalom, surrogate, residuals[:, 0], asked.near[inside], asked.answers[inside, 0])
 
 

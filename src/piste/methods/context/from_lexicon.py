@@ -73,8 +73,7 @@ class ContextFromLexicon(Method):
         slalom, new_words = _slalom(text, rng)
         asked = OnLexiconScale(decision, text=text)
         fit = self._fitted(asked, slalom, rng)
-        with algebra.one_thread:  # small matrices: several threads wait for each other
-            scores, errors = all_scores(asked, fit, rng)
+        scores, errors = all_scores(asked, fit, rng)
         if not new_words:
             of_words = text.errors(rng)
             errors |= {name: of_words[name] for name in ("value", "importance", "lin")}
@@ -101,7 +100,7 @@ class ContextFromLexicon(Method):
         plan = self._plan(asked)
         asked.query.plan(plan.expected)
         asked.ask(_first(plan, rng))
-        with algebra.one_thread:
+        with algebra.one_thread:  # small matrices: several threads wait for each other
             fit = fit_on(asked, slalom, None)
             more = plan.next(rng, fit.process, 1.0) if plan.left >= 1 else None
         if more is not None and asked.ask(more):

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from piste.arrays import BoolArray, FloatArray, Ragged
 from piste.decision import Decision
 from piste.result.parts import PlayerSet
+from piste.surrogates import algebra
 from piste.surrogates.parts import PartSurrogate
 
 LARGEST = 8  # players of a set, at most
@@ -47,7 +48,7 @@ class Search:
     def _smallest(self, start: BoolArray, *, for_target: bool) -> PlayerSet | None:
         """The first set that, toggled in `start`, makes the model decide for the target, or not."""
         for parts in self._grown(start, 1.0 if for_target else -1.0):
-            predicted = self.surrogate.predict(parts)[:, 0]
+            predicted = self._predicted(parts)
             turned = predicted > 0 if for_target else predicted < 0
             order = np.argsort(-np.abs(np.where(turned, predicted, 0.0)), kind="stable")
             for part in parts[order[: min(EACH, int(turned.sum()))]]:
@@ -62,7 +63,7 @@ class Search:
     def _grown(self, start: BoolArray, sign: float) -> Iterator[BoolArray]:
         """Beams of parts [beam, players] with one toggled player, then two ..."""
         alone = _toggled(start[None], np.arange(len(start)))
-        gains = sign * self.surrogate.predict(alone)[:, 0]
+        gains = sign * self._predicted(alone)
         candidates = np.argsort(-gains, kind="stable")[:CANDIDATES]
         beam = alone[candidates[:BEAM]]
         for _ in range(min(LARGEST, len(start) - 1)):
@@ -73,8 +74,12 @@ class Search:
             )
             if not len(parts):
                 return
-            gains = sign * self.surrogate.predict(parts)[:, 0]
+            gains = sign * self._predicted(parts)
             beam = parts[np.argsort(-gains, kind="stable")[:BEAM]]
+
+    @algebra.one_thread
+    def _predicted(self, parts: BoolArray) -> FloatArray:
+        return self.surrogate.predict(parts)[:, 0]
 
     def _logits(self, part: BoolArray) -> FloatArray:
         return np.asarray(self.decision.logits(Ragged.masked(part[None]))[0])
@@ -86,7 +91,7 @@ class Search:
     def _set(self, start: BoolArray, part: BoolArray, logits: FloatArray) -> PlayerSet:
         target = self.decision.target
         yes = self._decides(logits)
-        label = target.labels[int(np.argmax(logits))] if len(logits) > 1 else target.label
+        label = target.labels[self.decision.choice(logits)]
         if self.decision.query.classifier.outputs == "labels" or len(logits) == 1:
             label = target.label if yes else f"not {target.label}"
         return PlayerSet(

@@ -122,18 +122,18 @@ class TextByLexicon:
     lexicon: Lexicon
     decision: Decision
     target: Target  # on the lexicon's scale
-    index: int  # the column of the values
-    sign: float
+    mixture: FloatArray  # [columns]: what each counts for the target
     places: IntArray  # [groups]: places in the lexicon, -1 where it has none
 
     @classmethod
     def of(cls, lexicon: Lexicon, decision: Decision) -> TextByLexicon:
         players, target = decision.players, decision.target
-        column, sign = lexicon.column(target.index)
+        mixture = lexicon.mixture(target.index, target.against_index)
         places = lexicon.find([players.items[index] for index in players.first])
-        text = cls(lexicon, decision, target, column, sign, places)
+        text = cls(lexicon, decision, target, mixture, places)
         score = float(text.answers(players.whole)[0])
-        return replace(text, target=replace(target, scale=lexicon.scale, score=score))
+        scale = lexicon.scale if target.against is None else target.scale
+        return replace(text, target=replace(target, scale=scale, score=score))
 
     @property
     def players(self) -> Players:
@@ -146,7 +146,7 @@ class TextByLexicon:
     def of_outputs(self, logits: FloatArray) -> FloatArray:
         """The target's score [rows] in the model's outputs [rows, outputs], on that scale."""
         classifier = self.decision.query.classifier
-        return self.sign * columns(logits, classifier)[0][:, self.index]
+        return np.asarray(columns(logits, classifier)[0] @ self.mixture)
 
     @property
     def for_unknown(self) -> int:
@@ -165,12 +165,12 @@ class TextByLexicon:
     @cached_property
     def known(self) -> Fit:
         """The lexicon's own model of the text; unknown words are taken for average ones."""
-        values = self.sign * self._of_words(self.lexicon.values[:, self.index])
+        values = self._of_words(self.lexicon.values @ self.mixture)
         importances = self._of_words(self.lexicon.importances)
         shift = importances.mean()
         frame = None
         if self.lexicon.frame is not None:
-            worth = np.array([self.sign * self.lexicon.frame[self.index]])
+            worth = np.array([self.lexicon.frame @ self.mixture])
             frame = FramePlayer(worth, -shift)
         model = SlalomModel(values[:, None], importances - shift, frame)
         return Fit(self.players, model, FitReport(True, 0, 0.0), None, self._lengths())
@@ -183,7 +183,7 @@ class TextByLexicon:
         return np.where(known, scores[self.places], _typical(scores, self.lexicon.counts))
 
     def _lengths(self) -> LengthScale:
-        level = self.sign * self.lexicon.level[:, [self.index]]
+        level = self.lexicon.level @ self.mixture[:, None]
         return LengthScale(np.log(self.lexicon.lengths), level, self.lexicon.length_scale)
 
     @cached_property
@@ -200,7 +200,7 @@ class TextByLexicon:
     def errors(self, rng: np.random.Generator) -> dict[str, FloatArray]:
         """Standard errors of the scores, from those of the lexicon."""
         model, groups = self.known.model, self.players.groups
-        wide = self._errors(self.lexicon.value_errors[:, self.index])
+        wide = self._errors(self.lexicon.mixed_errors(self.mixture))
         weight = self._errors(self.lexicon.importance_errors)
         seed = int(rng.integers(2**31))
         drawn = []
@@ -262,10 +262,11 @@ class TextByLexicon:
 
     def _prior(self) -> Known:
         known = self.places >= 0
-        values = self.sign * self.lexicon.values[self.places, self.index]
-        errors = np.where(known, self.lexicon.value_errors[self.places, self.index], np.nan)
+        values = (self.lexicon.values @ self.mixture)[self.places]
+        errors = self.lexicon.mixed_errors(self.mixture)[self.places]
+        errors = np.where(known, errors, np.nan)
         if self.lexicon.frame is not None:
-            frame = self.sign * self.lexicon.frame[self.index]
+            frame = self.lexicon.frame @ self.mixture
             values, errors = np.append(values, frame), np.append(errors, np.median(_told(errors)))
         return Known(
             values=values[:, None],

@@ -164,9 +164,13 @@ class CompiledClassifier:
         return self.origin.embed(ids)
 
     def gradients(
-        self, embeddings: FloatArray, index: int, types: IntArray | None = None
+        self,
+        embeddings: FloatArray,
+        index: int,
+        types: IntArray | None = None,
+        against: int | None = None,
     ) -> tuple[FloatArray, FloatArray]:
-        return self.origin.gradients(embeddings, index, types)
+        return self.origin.gradients(embeddings, index, types, against)
 
     def attentions(self, ids: IntArray) -> tuple[FloatArray, int]:
         return self.origin.attentions(ids)

@@ -102,11 +102,15 @@ class HuggingFaceClassifier:
             return array(self.model.get_input_embeddings()(self._tensor(plain(ids))))
 
     def gradients(
-        self, embeddings: FloatArray, index: int, types: IntArray | None = None
+        self,
+        embeddings: FloatArray,
+        index: int,
+        types: IntArray | None = None,
+        against: int | None = None,
     ) -> tuple[FloatArray, FloatArray]:
         with differentiable(self.model):
             given, answer = self._answer(embeddings, types)
-            margins = _margins(answer.logits, index, self.outputs)
+            margins = _margins(answer.logits, index, self.outputs, against)
             # Rows do not see each other, so the gradient of the sum holds that of each row.
             (gradients,) = torch.autograd.grad(margins.sum(), given)
         return array(margins), array(gradients)
@@ -276,9 +280,13 @@ def unhooked(model: Any) -> Iterator[None]:
                 vars(part).pop(INSTALLED, None)
 
 
-def _margins(logits: torch.Tensor, index: int, outputs: Outputs) -> torch.Tensor:
+def _margins(
+    logits: torch.Tensor, index: int, outputs: Outputs, against: int | None
+) -> torch.Tensor:
     """As `decision.margins` has them, in torch [rows]."""
     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
+    if against is not None:
+        return logits[:, index] - logits[:, against]
     if outputs != "classes":
         return logits[:, index]
     others = torch.cat([logits[:, :index], logits[:, index + 1 :]], dim=1)
