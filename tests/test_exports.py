@@ -55,6 +55,7 @@ def test_shap_gets_pieces_that_make_up_the_text_and_scores_that_add_up(explanati
     assert found.values.tolist() == explanation.scores["effect"].tolist()
     assert found.base_values == explanation.base
     assert found.base_values + found.values.sum() == pytest.approx(explanation.target.score)
+    assert found.base_values == pytest.approx(explanation.base, abs=1e-6)
     assert found.output_names == "positive"
 
 

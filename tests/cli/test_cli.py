@@ -198,6 +198,14 @@ def test_a_text_that_was_asked_in_full_is_faithful():
     assert CliRunner().invoke(app, ["explain", "superb", "--min-fidelity", "1"]).exit_code == 0
 
 
+def test_the_effort_is_contexts():
+    found = CliRunner().invoke(app, ["explain", TEXT, "--effort", "quick", "--json", "-"])
+    assert json.loads(found.stdout)["settings"]["effort"] == "quick"
+    refused = CliRunner().invoke(app, ["explain", TEXT, "--effort", "quik"])
+    assert isinstance(refused.exception, piste.PisteError)
+    assert "Did you mean 'quick'" in str(refused.exception)
+
+
 def test_a_terminal_of_few_letters_keeps_the_signs():
     command = [sys.executable, "-m", "piste", "explain", "The plot is thin."]
     plain = {"PYTHONIOENCODING": "cp1252"}

@@ -265,7 +265,7 @@ class Explanation:
     @cached_property
     def _surrogate(self) -> PartSurrogate | None:
         """The surrogate, from what was kept of it."""
-        if self.parts is None or len(self.players) < 2:
+        if self.parts is None:
             return None
         from piste.surrogates.parts import PartSurrogate  # lies to the right of this room
 

@@ -98,7 +98,7 @@ class Fit:
     def agreement(self) -> Agreement | None:
         """How well every part near the text is predicted from all others."""
         true, residuals = self.answers[self.near], self.left_out[self.near]
-        if len(true) < 2:
+        if len(true) < 2 or self.surrogate.complete:  # then nothing is predicted
             return None
         return agreement(true - residuals, true, float(np.std(self.answers)))
 
