@@ -41,13 +41,11 @@ def test_models_tell_labels_and_the_methods_that_apply(demo_api):
 def test_explain_is_what_the_library_gives(demo_api, demo):
     told = demo_api.post("/api/explain", json={"text": TEXT, "model": "demo"})
     assert told.status_code == 200
-    ours, theirs = piste.explain(TEXT, demo), piste.Explanation.from_dict(told.json())
-    for name in ("text", "players", "primary", "method", "settings", "unit", "seed", "notes"):
-        assert getattr(theirs, name) == getattr(ours, name)
-    assert theirs.target.label == ours.target.label
-    assert theirs.scores.keys() == ours.scores.keys()
-    for name, scores in ours.scores.items():  # another thread rounds otherwise
-        np.testing.assert_allclose(theirs.scores[name], scores, rtol=1e-3, atol=1e-3)
+    ours = piste.explain(TEXT, demo).to_dict()
+    theirs = piste.Explanation.from_dict(told.json()).to_dict()
+    for same in (ours, theirs):
+        same["cost"] = same["backend"] = None
+    assert theirs == ours
 
 
 def test_the_stream_tells_progress_rounds_and_the_result(demo_api):
