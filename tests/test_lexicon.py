@@ -149,10 +149,109 @@ def test_where_context_counts_the_text_is_asked_about(planted, lexicon):
     assert "short" in odd.fidelity.checks
 
 
-def test_refining_by_a_given_number(planted, classifier, lexicon):
+def test_slalom_refined_by_a_given_number(planted, classifier, lexicon):
     found = piste.explain(planted.text, classifier, "slalom", lexicon=lexicon, refine=80)
     assert 40 < found.cost.forwards <= 90
     assert found.fidelity.r2 > 0.99
+
+
+def test_context_asks_parts_of_the_text_and_no_word_alone(planted, classifier, lexicon):
+    found = piste.explain(planted.text, classifier, lexicon=lexicon, refine=30, target="yes")
+    assert (found.method, found.primary) == ("context", "effect")
+    asked = found.parts.parts
+    assert len(asked) == 30 + 2  # the whole text and the empty one
+    assert found.cost.forwards <= 32 + 10  # what would turn the decision is verified
+    assert found.base + found.scores["effect"].sum() == pytest.approx(found.target.score)
+    sizes = asked.sum(axis=1)
+    assert np.sum(sizes == 1) < 4 < len(found.players)
+    values, importances = planted.truth([player.text for player in found.players])
+    unasked = ~asked[sizes == 1].any(axis=0)
+    assert found.scores["value"][unasked] == pytest.approx(values[unasked], abs=0.06)
+    assert found.scores["importance"] == pytest.approx(importances - importances.mean(), abs=0.06)
+    assert set(found.errors) >= {"effect", "value", "importance", "removal", "lin"}
+    assert found.fidelity.checks["parts"].r2 > 0.99  # the lexicon knows all there is to know
+
+
+def test_what_no_lexicon_can_know_is_found_by_context(planted, lexicon):
+    """Two words that say together what neither says: the lexicon misses it, a few parts tell."""
+
+    def together(texts):
+        both = [{"w1", "w2"} <= set(text.split()) for text in texts]
+        return [m + 3.0 * b for m, b in zip(planted(texts), both, strict=True)]
+
+    classifier = piste.from_function(together, ["no", "yes"])
+    text = "w3 w1 w4 w5 w2 w6 w7 w8"
+    found = piste.explain(text, classifier, lexicon=lexicon, target="yes")
+    (strongest,) = found.pairs(1)
+    assert (strongest.first, strongest.second) == (1, 4)
+    assert strongest.effect == pytest.approx(3.0, abs=0.6)
+    assert found.fidelity.r2 > 0.9
+    whole, left = found.predict(range(8)), found.predict([0, 2, 3, 4, 5, 6, 7])
+    true = together([text, text.replace("w1 ", "")])
+    assert whole.score - left.score == pytest.approx(true[0] - true[1], abs=0.5)
+    lexicon_alone = piste.explain(text, classifier, lexicon=lexicon, refine=0, target="yes")
+    assert abs(lexicon_alone.surrogate_score - lexicon_alone.target.score) > 1.5
+
+
+def test_fidelity_with_a_lexicon_is_what_fresh_parts_say(planted, lexicon):
+    """Leave-one-out on the asked parts, against R² on parts that were never asked."""
+    rng = np.random.default_rng(3)
+    pairs = rng.normal(size=(8, 8)) * 0.7
+    np.fill_diagonal(pairs, 0.0)  # words by themselves are as the lexicon has them
+
+    def bent(texts):
+        margins = planted(texts)
+        for i, text in enumerate(texts):
+            there = [int(f"w{k}" in text.split()) for k in range(8)]
+            margins[i] += there @ pairs @ there / 4
+        return margins
+
+    classifier = piste.from_function(bent, ["no", "yes"])
+    words = [f"w{k}" for k in range(14)]
+    found = piste.explain(" ".join(words), classifier, lexicon=lexicon, target="yes")
+    kept = rng.random((200, 14)) < rng.uniform(0.35, 0.95, size=(200, 1))
+    true = np.array(bent([" ".join(np.array(words)[row]) or "w0" for row in kept]))
+    said = np.array([found.predict(np.flatnonzero(row).tolist()).score for row in kept])
+    fresh = 1 - np.mean((said - true) ** 2) / np.var(true)
+    assert found.fidelity.checks["parts"].r2 == pytest.approx(fresh, abs=0.2)
+
+
+def test_effort_and_budget_bound_what_a_lexicon_asks(planted, classifier, lexicon):
+    text = corpus(planted, 1, words=40, seed=2)[0]
+    costs = [
+        piste.explain(text, classifier, lexicon=lexicon, effort=effort).cost.tokens
+        for effort in ("quick", "normal", "thorough")
+    ]
+    assert costs[0] < costs[1] / 2 < costs[2] / 2
+    assert costs[1] <= 40 * (20 + 2 + 10)  # passes; rounding; verified sets
+    few = piste.explain(text, classifier, lexicon=lexicon, budget=15)
+    assert few.cost.forwards <= 15
+    assert few.base + few.scores["effect"].sum() == pytest.approx(few.target.score)
+
+
+def test_without_parts_the_lexicon_alone_is_slalom(planted, classifier, lexicon):
+    """Nothing is asked about the context, and nothing is claimed about it."""
+    found = piste.explain(planted.text, classifier, lexicon=lexicon, refine=0)
+    plain = piste.explain(planted.text, classifier, "slalom", lexicon=lexicon, refine=0)
+    assert {name: scores.tolist() for name, scores in found.scores.items()} == {
+        name: scores.tolist() for name, scores in plain.scores.items()
+    }
+    assert (found.method, found.parts) == ("slalom", None)
+
+
+def test_one_word_with_a_lexicon(classifier, lexicon):
+    found = piste.explain("w3", classifier, lexicon=lexicon)
+    assert found.base + found.scores["effect"][0] == pytest.approx(found.target.score)
+    assert found.pairs() == []
+
+
+def test_settings_of_context_and_a_lexicon_exclude_each_other(classifier, lexicon):
+    from piste.methods.context import Context
+
+    with pytest.raises(SettingError, match="takes the place"):
+        piste.explain("w1 w2 w3", classifier, Context(mean="constant"), lexicon=lexicon)
+    found = piste.explain("w1 w2 w3", classifier, Context(effort="quick"), lexicon=lexicon)
+    assert found.settings["effort"] == "quick"
 
 
 def test_written_and_read_again(tmp_path, lexicon, classifier, planted):
@@ -238,6 +337,9 @@ def test_a_real_model_of_three_classes(wordpiece):
     found = piste.explain(texts[0], classifier, "slalom", lexicon=lexicon, refine=0, target=2)
     assert found.target.index == 2
     assert "mean of all classes" in found.target.scale
+    asked = piste.explain(texts[0], classifier, lexicon=lexicon, target=2)
+    assert asked.target == found.target
+    assert asked.base + asked.scores["effect"].sum() == pytest.approx(found.target.score)
 
 
 def test_the_whole_vocabulary(wordpiece):

@@ -1,5 +1,7 @@
 """Texts longer than the model reads: cut off and said so, or explained in windows."""
 
+import dataclasses
+import sys
 from typing import ClassVar
 
 import numpy as np
@@ -7,6 +9,7 @@ import pytest
 
 import piste
 from piste.errors import SettingError
+from piste.result.merging import COMMON, merged, merged_fields
 from piste.text.encoding import Encoding, cut, truncated, windows
 from piste.text.players import split
 from tests.conftest import tiny_bert
@@ -137,9 +140,65 @@ def test_shared_words_are_one_group_over_all_windows():
         assert found.text[player.start : player.end] == player.text
 
 
+def test_effects_and_base_add_up_to_the_score_and_belong_to_places(wordpiece):
+    classifier = piste.load(tiny_bert(len(wordpiece)), wordpiece, backend="torch")
+    found = piste.explain(LONG, classifier, long="windows", effort="quick")
+    assert found.primary == "effect"
+    assert found.base + found.scores["effect"].sum() == pytest.approx(found.target.score, abs=1e-9)
+    good = [i for i, player in enumerate(found.players) if player.text == "good"]
+    assert np.ptp(found.scores["effect"][good]) > 0
+    assert np.ptp(found.scores["value"][good]) == 0
+    row = next(row for row in found.top(100) if row.player.text == "good")
+    assert row.scores["effect"] == pytest.approx(found.scores["effect"][good].sum())
+    assert piste.Explanation.from_dict(found.to_dict()) == found
+
+
+def test_what_is_of_one_window_is_left_out_and_said(wordpiece):
+    classifier = piste.load(tiny_bert(len(wordpiece)), wordpiece, backend="torch")
+    found = piste.explain(LONG, classifier, long="windows", effort="quick")
+    assert (found.parts, found.flip, found.core, found.formula) == (None, None, None, None)
+    assert any("act together" in note and "within windows only" in note for note in found.notes)
+    with pytest.raises(SettingError, match="in windows does not tell which words act together"):
+        found.pairs()
+    with pytest.raises(SettingError, match="in windows does not tell what the model says"):
+        found.predict([0])
+    assert found.change([0]) == pytest.approx(found.scores["removal"][0])
+
+
+def test_no_field_is_taken_from_the_first_window_unseen():
+    """A new field of Explanation is either common to all windows, or merged, or left out."""
+    bag = Averaged(40)
+    one = piste.explain("good film", bag, "occlusion")
+    fields = {field.name for field in dataclasses.fields(piste.Explanation)}
+    handled = [*COMMON, *merged_fields([one, one], [0.5, 0.5])]
+    assert sorted(handled) == sorted(fields)
+
+
+def test_the_windows_agree_on_what_is_common():
+    parts = []
+
+    def kept(windows, weights):
+        parts.extend(windows)
+        return merged(windows, weights)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys.modules["piste.explain"], "merged", kept)
+        piste.explain(LONG, Averaged(40), long="windows", budget=400)
+    assert len(parts) > 2
+    for name in COMMON:
+        assert all(getattr(part, name) == getattr(parts[0], name) for part in parts), name
+
+
+def test_errors_that_a_window_lacks_are_left_out():
+    bag = Averaged(40)
+    one = piste.explain("good film", bag, "slalom")
+    other = dataclasses.replace(one, errors={"lin": one.errors["lin"]})
+    assert set(merged([one, other], [0.5, 0.5]).errors) == {"lin"}
+
+
 def test_slalom_in_windows_has_errors_fidelity_and_stated_weights(wordpiece):
     classifier = piste.load(tiny_bert(len(wordpiece)), wordpiece, backend="torch")
-    found = piste.explain(LONG, classifier, long="windows", seed=3)
+    found = piste.explain(LONG, classifier, "slalom", long="windows", seed=3)
     assert found.errors.keys() == found.scores.keys()
     assert found.fidelity is not None
     assert found.players[-1].end == len(LONG.strip())
@@ -163,7 +222,7 @@ def test_every_class_in_windows():
     inner = piste.from_function(function, ["up", "down", "flat"])
     bag = Averaged(40)
     bag.inner, bag.labels = inner, ("up", "down", "flat")
-    found = piste.explain(LONG, bag, long="windows", target="all")
+    found = piste.explain(LONG, bag, "slalom", long="windows", target="all")
     values = [scores for name, scores in found.scores.items() if name.startswith("value")]
     assert len(values) == 3
     assert np.sum(values, axis=0) == pytest.approx(np.zeros(len(found.players)), abs=1e-6)

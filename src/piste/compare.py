@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Comparison", "compare"]
 SEVEN = (
+    "context",
     "slalom",
     "lime",
     "kernel-shap",
     "occlusion",
     "integrated-gradients",
-    "gradients",
     "attention",
 )
 SCHEMA = 1
@@ -189,7 +189,7 @@ def compare(
 def named(methods: Sequence[str | Method]) -> dict[str, Method]:
     """The methods by name; repeated names are numbered."""
     if isinstance(methods, str) or not methods:
-        raise SettingError(f"methods is {methods!r}.", 'Give several: ["slalom", "lime"].')
+        raise SettingError(f"methods is {methods!r}.", 'Give several: ["context", "lime"].')
     by_name: dict[str, Method] = {}
     for given in methods:
         method, name = find_method(given), find_method(given).name

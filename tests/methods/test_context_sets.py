@@ -46,10 +46,14 @@ def test_of_many_classes_the_sets_are_told_on_the_scale_that_is_explained(wordpi
     for target in ("all", "predicted"):
         found = piste.explain(text, classifier, target=target)
         everyone = set(range(len(found.players)))
-        for chosen, left in (
-            (found.flip, everyone - set(found.flip.players)),
-            (found.core, set(found.core.players)),
-        ):
+        # The tokenizer, and so the model, vary by process: one of the sets may not exist.
+        sets = [
+            (chosen, everyone - set(chosen.players) if chosen is found.flip else chosen.players)
+            for chosen in (found.flip, found.core)
+            if chosen is not None
+        ]
+        assert sets
+        for chosen, left in sets:
             told = found.predict(left)
             assert chosen.score == pytest.approx(told.score, abs=4 * told.error + 1e-6)
 

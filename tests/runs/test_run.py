@@ -42,16 +42,27 @@ def tables(folder):
     return texts, pq.read_table(folder / "players").to_pydict()
 
 
-def assert_same_rows(one, other):
+def assert_same(cell, wanted, name):
     """But for rounding: other processes may compute with another number of threads."""
+    if isinstance(wanted, list):
+        assert len(cell) == len(wanted), name
+        for one, other in zip(cell, wanted, strict=True):
+            assert_same(one, other, name)
+    elif isinstance(wanted, dict):
+        assert cell.keys() == wanted.keys(), name
+        for key in wanted:
+            assert_same(cell[key], wanted[key], f"{name} {key}")
+    elif isinstance(wanted, float):
+        assert cell == pytest.approx(wanted, rel=1e-2, abs=1e-2), name
+    else:
+        assert cell == wanted, name
+
+
+def assert_same_rows(one, other):
     for mine, theirs in zip(tables(one), tables(other), strict=True):
         assert list(mine) == list(theirs)
         for name, cells in mine.items():
-            for cell, wanted in zip(cells, theirs[name], strict=True):
-                if isinstance(wanted, float):
-                    assert cell == pytest.approx(wanted, rel=1e-2, abs=1e-2), name
-                else:
-                    assert cell == wanted, name
+            assert_same(cells, theirs[name], name)
 
 
 def test_the_rows_are_those_of_explain(tmp_path, demo):
@@ -63,9 +74,18 @@ def test_the_rows_are_those_of_explain(tmp_path, demo):
         one = piste.explain(text, demo)
         mine = [i for i, number in enumerate(players["index"]) if number == index]
         assert [players["word"][i] for i in mine] == [p.text for p in one.players]
-        for name in ("value", "importance", "lin"):
+        for name in ("effect", "value", "importance", "relevance"):
             found = np.array([players[name][i] for i in mine])
-            assert found == pytest.approx(one.scores[name], rel=1e-3, abs=1e-3)
+            assert found == pytest.approx(one.scores[name], rel=1e-2, abs=1e-2)
+        found = [players["effect_error"][i] for i in mine]
+        assert found == pytest.approx(one.errors["effect"], rel=1e-2, abs=1e-2)
+        assert texts["base"][index] == pytest.approx(one.base, abs=1e-4)
+        assert texts["flip"][index] == (None if one.flip is None else list(one.flip.players))
+        assert len(texts["pairs"][index]) <= 5
+        for pair, wanted in zip(texts["pairs"][index], one.pairs(5), strict=True):
+            assert pair["effect"] == pytest.approx(wanted.effect, rel=1e-2, abs=1e-2)
+            assert pair["first_word"] == one.players[pair["first"]].text
+            assert pair["second_word"] == one.players[pair["second"]].text
         assert texts["target"][index] == one.target.label
         assert texts["score"][index] == pytest.approx(one.target.score, abs=1e-4)
         assert texts["label"][index] == str(index % 2)
@@ -81,11 +101,24 @@ def test_with_a_lexicon_each_text_costs_one_question(tmp_path, demo):
     assert manifest["versions"]["piste"]
 
 
+def test_context_with_a_lexicon_asks_a_few_parts_of_each_text(tmp_path, demo):
+    data = written(tmp_path / "data.jsonl", TEXTS * 4)
+    piste.run(data, demo, tmp_path / "out", refine=12)
+    texts, players = tables(tmp_path / "out")
+    assert max(texts["forwards"]) <= 12 + 2 + 10
+    assert None not in players["effect"]
+    for index in range(len(TEXTS)):
+        mine = [i for i, number in enumerate(players["index"]) if number == index]
+        total = texts["base"][index] + sum(players["effect"][i] for i in mine)
+        assert total == pytest.approx(texts["score"][index], abs=1e-6)
+
+
 def test_other_methods(tmp_path, demo):
     data = written(tmp_path / "data.jsonl")
     piste.run(data, demo, tmp_path / "out", method="gradients")
-    _, players = tables(tmp_path / "out")
+    texts, players = tables(tmp_path / "out")
     assert {"grad-input", "grad-l2"} <= players.keys()
+    assert set(texts["pairs"]) == set(texts["base"]) == set(texts["flip"]) == {None}
 
 
 def test_a_text_that_fails_is_a_row_and_the_run_goes_on(tmp_path, demo):
@@ -214,6 +247,78 @@ def test_a_summary_finds_what_was_planted(tmp_path):
     assert good.lift == pytest.approx(0.5, abs=0.05)
     assert "Spurious candidates" in str(piste.summarise(tmp_path / "out"))
     assert found.plot().axes
+
+
+def negated(count=60, seed=0):
+    """Texts in which "not" turns "good", and what the model that does so says of texts."""
+    rng = np.random.default_rng(seed)
+    fillers = [f"word{i}" for i in range(12)]
+    texts = []
+    for index in range(count):
+        words = list(rng.choice(fillers, 4, replace=False))
+        if index % 3:
+            words.insert(int(rng.integers(5)), "good")
+        if index % 3 == 1:
+            words.insert(words.index("good"), "not")
+        texts.append(" ".join(words))
+
+    def margins(given):
+        said = [text.split() for text in given]
+        return [
+            2.0 * ("good" in words) - 3.0 * ("good" in words and "not" in words) for words in said
+        ]
+
+    return texts, margins
+
+
+@pytest.mark.parametrize("lexicon", [True, False])
+def test_a_summary_lists_words_that_act_together(tmp_path, lexicon):
+    texts, margins = negated()
+    data = written(tmp_path / "data.jsonl", texts)
+    classifier = piste.from_function(margins, ["negative", "positive"])
+    options = {"refine": 20} if lexicon else {"lexicon": False, "effort": "quick"}
+    piste.run(data, classifier, tmp_path / "out", **options)
+    found = summarise(tmp_path / "out")
+    strongest = found.together(least=2)[0]
+    assert (strongest.first, strongest.second, strongest.label) == ("not", "good", "positive")
+    assert strongest.texts == 20
+    # Whatever the predicted class: towards "positive" the two do -3 together.
+    assert strongest.effect == pytest.approx(-3.0, abs=0.4)
+    assert 0 <= strongest.error < 0.3
+    assert "not + good" in str(found)
+    assert "Words that act together" in found.to_html()
+    pair = json.loads(found.to_json())["pairs"][0]
+    assert (pair["first"], pair["second"], pair["texts"]) == ("not", "good", 20)
+    good = next(word for word in found.words if word.word == "good")
+    assert good.effect > 0.4
+    assert "effect" in str(found)
+    assert "lin" not in str(found).split()
+
+
+def test_a_summary_of_rows_without_context(tmp_path, demo):
+    """As 0.1.0 wrote them: words are ranked by lin, and nothing is said of pairs."""
+    data, out = written(tmp_path / "data.jsonl"), tmp_path / "out"
+    piste.run(data, demo, out, method="slalom", refine=0)
+    part = "part-00000000.parquet"
+    table = pq.ParquetFile(out / "texts" / part).read()
+    pq.write_table(
+        table.drop_columns(["base", "flip", "flip_label", "pairs"]), out / "texts" / part
+    )
+    manifest = json.loads((out / "manifest.json").read_text())
+    del manifest["format"]
+    (out / "manifest.json").write_text(json.dumps(manifest))
+    found = summarise(out)
+    assert found.pairs == []
+    assert found.strongest()[0].effect is None
+    assert "value × e^importance" in str(found)
+    assert "act together" not in str(found) + found.to_html()
+
+
+def test_a_summary_needs_scores_of_words(tmp_path, demo):
+    data = written(tmp_path / "data.jsonl")
+    piste.run(data, demo, tmp_path / "out", method="occlusion")
+    with pytest.raises(PisteError, match="run it with one of them"):
+        summarise(tmp_path / "out")
 
 
 def test_a_summary_of_something_else(tmp_path):

@@ -14,9 +14,10 @@ def run(
     data: options.Data,
     out: Annotated[Path, typer.Option(help="A folder for the results; a stopped run goes on.")],
     model: options.Model = "demo",
-    method: options.Method = "slalom",
+    method: options.Method = "context",
     lexicon: Annotated[
-        Path | None, typer.Option(help="With slalom: use this lexicon; without it, build one.")
+        Path | None,
+        typer.Option(help="With context and slalom: use this lexicon; without it, build one."),
     ] = None,
     no_lexicon: Annotated[
         bool, typer.Option("--no-lexicon", help="Explain every text for itself.")

@@ -15,6 +15,7 @@ from piste.metrics.human_attention import auroc, average_precision, consensus
 from piste.metrics.leave_one_out import leave_one_out
 from piste.metrics.naive_bayes import naive_bayes_correlation
 from piste.metrics.normalised import Extremes, extremes
+from piste.metrics.part_fidelity import part_r2
 from piste.metrics.removal_fidelity import removal_error
 from piste.metrics.robustness import randomisation, stability
 from piste.result.explanation import Explanation
@@ -71,6 +72,11 @@ METRICS: dict[str, Metric] = {
         lambda case, explanation: removal_error(case.decision, explanation, seed=case.seed),
         False,
         "error of predicted changes when 1-5 are removed; 1 is like predicting none",
+    ),
+    "part-r2": Metric(
+        lambda case, explanation: part_r2(case.decision, explanation, seed=case.seed),
+        True,
+        "R² of predicted scores on 50 fresh random parts of 30-100 % of the words",
     ),
     "leave-one-out": Metric(
         lambda case, explanation: leave_one_out(case.decision, explanation),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from markupsafe import Markup
@@ -21,7 +22,10 @@ from piste.render.html import assets
 from piste.render.placement import Box
 from piste.render.plain import captured
 from piste.render.words import give_or_take, percent, signed
-from piste.runs.word_summary import FEW_TEXTS, Summary, Word
+from piste.runs.pair_summary import WordPair
+from piste.runs.shards import MOST_PAIRS
+from piste.runs.word_summary import FEW_TEXTS, Summary
+from piste.runs.word_tally import Word
 
 SHOWN = 12  # rows of a table in a terminal
 ON_PAGE = 300
@@ -29,16 +33,22 @@ TRIED, NAMED = 200, 60  # points of the figure that may have a name, and that do
 POINTS = 20_000
 FOR, AGAINST = "#1f77d6", "#de6800"
 SECTIONS = (
-    ("Strongest", "by the mean of value × e^importance", "strongest"),
+    ("Strongest", "by the mean of the {score}", "strongest"),
     ("On both sides", "the sign changes with the text", "turning"),
     ("Deciding wrong predictions", "the strongest word for a wrong label", "spoiling"),
     ("Spurious candidates", "heavy, but the labels of the data know nothing of them", "spurious"),
 )
+TOGETHER = (
+    "Words that act together",
+    "what two words do beyond what each does, where they are among the {most} strongest pairs",
+)
 MEANINGS = {
+    "effect": "what the word contributes to the score in its texts, the mean",
     "lin": "value × e^importance, the mean over the texts",
     "flips": "share of the occurrences on the other side than the mean",
     "lift": "how much more often the texts with the word have the label in the data, in points",
     "wrong": "wrong predictions for which it is the strongest word",
+    "together": "the interaction, the mean over these texts; below 0 they say less together",
 }
 
 
@@ -77,16 +87,44 @@ def _one_side(summary: Summary) -> bool:
     return len(summary.labels) <= 2
 
 
-def sections(summary: Summary) -> list[tuple[str, str, list[Word]]]:
-    """The tables that have rows: title, meaning, words."""
+@dataclass(frozen=True)
+class Section:
+    """A table: what it holds, its header and rows as text, and how many there are in all."""
+
+    title: str
+    why: str
+    rows: list[list[str]]
+    count: int
+
+
+def sections(summary: Summary, most: int) -> list[Section]:
+    """The tables that have rows, each with `most` of them."""
     least = FEW_TEXTS if summary.texts >= 10 * FEW_TEXTS else 1
+    in_context = any(word.effect is not None for word in summary.words)
+    score = "effect" if in_context else MEANINGS["lin"].split(",")[0]
     chosen = {
         "strongest": summary.strongest(least=least),
         "turning": summary.turning(),
         "spoiling": summary.spoiling(),
         "spurious": summary.spurious(),
     }
-    return [(title, why, chosen[key]) for title, why, key in SECTIONS if chosen[key]]
+    one_side = _one_side(summary)
+    tables = [
+        Section(
+            title,
+            why.format(score=score),
+            rows([cells(word) for word in chosen[key][:most]], one_side=one_side),
+            len(chosen[key]),
+        )
+        for title, why, key in SECTIONS
+        if chosen[key]
+    ]
+    pairs = summary.together(least=min(least, 2))
+    if pairs:
+        title, why = TOGETHER
+        listed = rows([pair_cells(pair) for pair in pairs[:most]], one_side=one_side)
+        tables.insert(1, Section(title, why.format(most=MOST_PAIRS), listed, len(pairs)))
+    return tables
 
 
 def show(summary: Summary, console: Console | None = None) -> None:
@@ -96,12 +134,11 @@ def show(summary: Summary, console: Console | None = None) -> None:
     for note in notes(summary):
         console.print(Text(visible(f"! {note}"), "yellow"))
     explained: dict[str, None] = {}
-    for title, why, words in sections(summary):
+    for section in sections(summary, SHOWN):
         console.print()
-        console.print(Text(f"{title}: {why}"))
-        table = rows(words[:SHOWN], one_side=_one_side(summary))
-        console.print(_table(table))
-        explained |= dict.fromkeys(legend(table[0]))
+        console.print(Text(f"{section.title}: {section.why}"))
+        console.print(_table(section.rows))
+        explained |= dict.fromkeys(legend(section.rows[0]))
     console.print()
     for line in explained:
         console.print(Text(line, "dim"))
@@ -115,16 +152,15 @@ def as_text(summary: Summary) -> str:
 def _table(lines: Sequence[Sequence[str]]) -> Table:
     table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0), pad_edge=False)
     for name in lines[0]:
-        side = name in ("word", "towards")
+        side = name in ("word", "words", "towards")
         table.add_column(name, justify="left" if side else "right", no_wrap=True)
     for row in lines[1:]:
         table.add_row(*(Text(visible(cell)) for cell in row))
     return table
 
 
-def rows(words: Sequence[Word], *, one_side: bool) -> list[list[str]]:
-    """A header and a row for each word, without columns that say nothing."""
-    listed = [cells(word) for word in words]
+def rows(listed: Sequence[Mapping[str, str]], *, one_side: bool) -> list[list[str]]:
+    """A header and the rows, without columns that say nothing."""
     told = {name for row in listed for name, cell in row.items() if cell}
     names = [name for name in listed[0] if name in told and not (one_side and name == "towards")]
     return [names, *([row[name] for name in names] for row in listed)]
@@ -136,28 +172,40 @@ def cells(word: Word) -> dict[str, str]:
         "word": one_line(word.word, 16),
         "towards": one_line(word.label, 12),
         "texts": f"{word.texts:,}",
+        "effect": ""
+        if word.effect is None or word.effect_error is None
+        else f"{signed(word.effect)} {give_or_take(word.effect_error)}",
         "value": f"{signed(word.value)} {give_or_take(word.value_error)}",
         "importance": f"{signed(word.importance)} {give_or_take(word.importance_error)}",
-        "lin": signed(word.lin),
+        "lin": signed(word.lin) if word.effect is None else "",
         "flips": percent(word.flips) if word.flips else "",
         "lift": "" if word.lift is None else f"{100 * word.lift:+.0f}".replace("-", "−"),
         "wrong": f"{word.wrong:,}" if word.wrong else "",
     }
 
 
+def pair_cells(pair: WordPair) -> dict[str, str]:
+    """A pair's row by column."""
+    return {
+        "words": f"{one_line(pair.first, 16)} + {one_line(pair.second, 16)}",
+        "towards": one_line(pair.label, 12),
+        "texts": f"{pair.texts:,}",
+        "together": f"{signed(pair.effect)} {give_or_take(pair.error)}",
+    }
+
+
 def page(summary: Summary) -> str:
     """One self-contained HTML page."""
     environment, css, _ = assets()
+    tables = sections(summary, ON_PAGE)
+    used = {name for section in tables for name in section.rows[0]}
     return environment.get_template("corpus.html.j2").render(
         css=Markup(css),
         title=headline(summary),
         notes=notes(summary),
-        meanings=MEANINGS,
+        meanings={name: meaning for name, meaning in MEANINGS.items() if name in used},
         picture=Markup(base64.b64encode(saved(draw(summary), ".png")).decode()),
-        sections=[
-            (title, why, rows(words[:ON_PAGE], one_side=_one_side(summary)), len(words))
-            for title, why, words in sections(summary)
-        ],
+        sections=[(one.title, one.why, one.rows, one.count) for one in tables],
     )
 
 

@@ -18,7 +18,7 @@ from piste.errors import FileError, SettingError, choices, printable
 from piste.files import also_written
 from piste.options import whole_number
 from piste.result.formula import Formula
-from piste.result.parts import Pair, PartAnswers, PlayerSet, Prediction
+from piste.result.parts import Pair, PartAnswers, PlayerSet, Prediction, unknown_parts
 from piste.result.scores import score
 
 if TYPE_CHECKING:
@@ -242,19 +242,16 @@ class Explanation:
             return Prediction(float(score), float(error))
         if self.formula is not None:
             return Prediction(float(self.formula.scores(part)[0]), None)
-        raise SettingError(
-            f"The scores of {self.method} predict no parts of the text.", "Use context or slalom."
-        )
+        raise unknown_parts("what the model says of parts of the text", self.method, self.settings)
 
     def pairs(self, n: int = 10) -> list[Pair]:
         """The `n` pairs of players that act together most strongly, strongest first."""
         n = whole_number("n", n, 0)
-        if self.parts is not None and len(self.players) < 2:
+        if self.parts is None:
+            raise unknown_parts("which words act together", self.method, self.settings)
+        if len(self.players) < 2:
             return []  # a single word has no other
-        if self._surrogate is None:
-            raise SettingError(
-                f"{self.method} knows words, not what they do together.", 'Use method="context".'
-            )
+        assert self._surrogate is not None
         return self._strongest[:n] if n <= MANY_PAIRS else _pairs(self._surrogate, n)
 
     @cached_property

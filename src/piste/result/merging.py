@@ -4,11 +4,12 @@ What is explained is the mean of the model's answers to the windows, each weighe
 the tokens. So a score that says how far an answer moves counts with its window's weight; what a
 word is worth by itself (value, importance and so lin) does not depend on the window it stands in.
 Importances are told against the special tokens, which all windows share, before they are averaged.
-Words that share a score get the mean over their places.
+Words that share a score get the mean over their places; effects of places stay with them.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -25,40 +26,82 @@ from piste.result.explanation import (
 )
 from piste.result.scores import score
 
+# What all windows of a text have in common.
+COMMON = (
+    "text",
+    "primary",
+    "method",
+    "settings",
+    "unit",
+    "repeats",
+    "seed",
+    "budget",
+    "model",
+    "backend",
+    "versions",
+    "tolerance",
+    "second",
+)
+OF_ONE_WINDOW = ("formula", "parts", "flip", "core")  # and of no other: left out
+
 
 def merged(parts: Sequence[Explanation], weights: Sequence[float]) -> Explanation:
     """The explanation of all windows together; `weights` sum to 1."""
     first = parts[0]
+    common = {name: getattr(first, name) for name in COMMON}
+    return Explanation(**common, **merged_fields(parts, weights))
+
+
+def merged_fields(parts: Sequence[Explanation], weights: Sequence[float]) -> dict[str, Any]:
+    """Every field in which windows differ, from those of all; together with `COMMON` it is all."""
+    first = parts[0]
     players = _players(parts)
-    groups = np.array([player.group for player in players])
+    scores, errors = _scores(parts, weights, np.array([player.group for player in players]))
+    target = replace(
+        first.target,
+        score=_mean([part.target.score for part in parts], weights),
+        probability=_maybe_mean([part.target.probability for part in parts], weights),
+    )
+    return {
+        "players": players,
+        "scores": scores,
+        "errors": errors,
+        "target": target,
+        "cost": sum((part.cost for part in parts), start=Cost(0, 0, 0.0, 0.0)),
+        "fidelity": _fidelity([part.fidelity for part in parts]),
+        "fit": _fit([part.fit for part in parts], weights),
+        "surrogate_score": _maybe_mean([part.surrogate_score for part in parts], weights),
+        "frame_share": _maybe_mean([part.frame_share for part in parts], weights),
+        "stopped": _stopped([part.stopped for part in parts]),
+        "base": _maybe_mean([part.base for part in parts], weights),
+        **dict.fromkeys(OF_ONE_WINDOW),
+        "notes": (_weights_note(weights), *_interactions_note(parts), *_notes(parts)),
+    }
+
+
+def _scores(
+    parts: Sequence[Explanation], weights: Sequence[float], groups: IntArray
+) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
+    """Scores and errors of all windows' players; errors that every window has."""
     told = _aligned(parts)
-    scores = {name: _shared(_joined(told, name, weights), groups) for name in first.scores}
+    by_place = any(part.base is not None for part in parts)
+
+    def joined(of_windows: Sequence[Mapping[str, FloatArray]], name: str) -> FloatArray:
+        numbers = _joined(of_windows, name, weights)
+        places = by_place and score(name).in_context
+        return numbers if places else _shared(numbers, groups)
+
+    scores = {name: joined(told, name) for name in _everywhere(told)}
     if {"value", "importance", "lin"} <= scores.keys():
         scores["lin"] = scores["value"] * np.exp(scores["importance"])
-    known = all(part.errors for part in parts)
-    errors = {
-        # Parts of a mean may err together, as those of one window do: the mean of their errors.
-        name: _shared(_joined([part.errors for part in parts], name, weights), groups)
-        for name in (first.errors if known else {})
-    }
-    target = replace(first.target, score=_mean([part.target.score for part in parts], weights))
-    likely = _maybe_mean([part.target.probability for part in parts], weights)
-    target = replace(target, probability=likely)
-    return replace(
-        first,
-        players=players,
-        scores=scores,
-        errors=errors,
-        target=target,
-        cost=sum((part.cost for part in parts), start=Cost(0, 0, 0.0, 0.0)),
-        fidelity=_fidelity([part.fidelity for part in parts]),
-        fit=_fit([part.fit for part in parts], weights),
-        surrogate_score=_maybe_mean([part.surrogate_score for part in parts], weights),
-        frame_share=_maybe_mean([part.frame_share for part in parts], weights),
-        stopped=_stopped([part.stopped for part in parts]),
-        formula=None,  # of one window only
-        notes=(_weights_note(weights), *_notes(parts)),
-    )
+    # Parts of a mean may err together, as those of one window do: the mean of their errors.
+    known = [part.errors for part in parts]
+    return scores, {name: joined(known, name) for name in _everywhere(known)}
+
+
+def _everywhere(of_windows: Sequence[Mapping[str, FloatArray]]) -> list[str]:
+    """The names that all windows have."""
+    return [name for name in of_windows[0] if all(name in one for one in of_windows)]
 
 
 def _players(parts: Sequence[Explanation]) -> tuple[Player, ...]:
@@ -151,6 +194,15 @@ def _weights_note(weights: Sequence[float]) -> str:
         f" score is the mean of the model's answers to them, weighed by their tokens ({shares}"
         f"{more}); agreement is that of the worst window."
     )
+
+
+def _interactions_note(parts: Sequence[Explanation]) -> list[str]:
+    if all(part.parts is None for part in parts):
+        return []
+    return [
+        "Which words act together and which would turn the decision is known within windows only:"
+        " explain one of them by itself to see it."
+    ]
 
 
 def _notes(parts: Sequence[Explanation]) -> list[str]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from piste.arrays import BoolArray, FloatArray
+from piste.errors import SettingError
 
 
 @dataclass(frozen=True)
@@ -67,3 +70,13 @@ class PartAnswers:
         """[parts, players]."""
         rows = [np.frombuffer(row.encode("ascii"), dtype=np.uint8) == ord("1") for row in self.kept]
         return np.stack(rows)
+
+
+def unknown_parts(what: str, method: str, settings: Mapping[str, Any]) -> SettingError:
+    """The error where an explanation has kept nothing that tells `what`."""
+    if settings.get("long") == "windows":
+        return SettingError(
+            f"An explanation in windows does not tell {what}: that is known within each only.",
+            "Explain a part of the text that the model reads at once.",
+        )
+    return SettingError(f"The scores of {method} do not tell {what}.", 'Use method="context".')

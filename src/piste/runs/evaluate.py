@@ -27,7 +27,7 @@ from piste.text.encoding import texts, truncated
 from piste.text.players import Players
 from piste.text.players import split as split_text
 
-FIVE = ("slalom", "lime", "kernel-shap", "occlusion", "gradients")
+FIVE = ("context", "slalom", "lime", "kernel-shap", "occlusion")
 HEAD = 64  # rows among which texts are sought that the model is known again by
 DataSource = str | os.PathLike[str] | Sequence[Example]
 TextsDone = Callable[[int, int | None], None]  # texts done, texts in all where that is known

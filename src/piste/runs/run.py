@@ -89,7 +89,7 @@ def run(
     classifier: Classifier | str | None = None,
     out: str | os.PathLike[str] = "run",
     *,
-    method: str | Method = "slalom",
+    method: str | Method = "context",
     lexicon: bool | str | os.PathLike[str] = True,
     refine: int | None = None,
     watch: StageProgress | None = None,
@@ -97,8 +97,9 @@ def run(
 ) -> Report:
     """Explain every text of a file, a folder or a data set, into Parquet files in `out`.
 
-    lexicon: with slalom, words are fitted once for all texts (True builds the lexicon first, a
-    path uses that one, False explains every text for itself, as pairs of texts always are).
+    lexicon: with context and slalom, words are fitted once for all texts (True builds the lexicon
+    first, a path uses that one, False explains every text for itself, as pairs of texts always
+    are). With context a few parts of each text are asked besides: `refine` of them.
     more: the settings of `Options` (target, unit, seed, budget ...) and of `RunSettings`: engine,
     workers, limit, columns, split, shard, device, trust_remote_code.
     A run that was stopped goes on where it was. Shards that are damaged, or whose texts or lexicon
@@ -170,13 +171,13 @@ def _check_workers(settings: RunSettings, job: RunJob, classifier: Classifier | 
 def _lexicon(
     job: RunJob, wanted: bool | str | os.PathLike[str], first: Example
 ) -> bool | str | os.PathLike[str]:
-    """The lexicon to use: only slalom with its usual settings shares words, on single texts."""
+    """The lexicon to use: context and slalom with their usual settings share words of texts."""
     if job.options.target == ALL:
         raise SettingError(
             f"target is {job.options.target!r}, but a run explains one class of each text.",
             "Leave target out for the predicted class, or name one.",
         )
-    fits = job.method == METHODS["slalom"]
+    fits = job.method in (METHODS["context"], METHODS["slalom"])
     if wanted is True and job.refine is None and first.pair is not None:
         log.info("The data holds pairs of texts: each is explained for itself.")
         return False
@@ -187,9 +188,9 @@ def _lexicon(
         )
     if not (wanted and fits) and (job.refine is not None or not isinstance(wanted, bool)):
         raise SettingError(
-            f"lexicon and refine need the method slalom with its usual settings, not"
+            f"lexicon and refine need context or slalom with their usual settings, not"
             f" {job.method!r}.",
-            'Use method="slalom", or leave lexicon and refine out.',
+            'Use method="context", or leave lexicon and refine out.',
         )
     return wanted if fits else False
 

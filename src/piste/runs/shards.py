@@ -12,7 +12,7 @@ import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from piste.files import encodable, make_folder, write_atomic
 from piste.models.fingerprint import content_digest
 from piste.result.explanation import Explanation
 from piste.runs.store import stamp
+from piste.surrogates import algebra
 
 TEXTS, PLAYERS = "texts", "players"
 NAME = re.compile(r"part-(\d{8,})\.parquet")
@@ -41,6 +42,10 @@ TEXT_COLUMNS = {
     "score": "double",
     "probability": "double",
     "players": "int64",
+    "base": "double",  # the score of the empty text
+    "flip": "list of int64",  # positions of the fewest players whose removal turns the decision
+    "flip_label": "string",  # what the model decides without them
+    "pairs": "list of pairs",  # that act together most
     "r2": "double",
     "rmse": "double",
     "forwards": "int64",
@@ -50,6 +55,15 @@ TEXT_COLUMNS = {
     "error": "string",
     "stamp": "string",  # a digest of the row of the data
 }
+PAIR_FIELDS = {
+    "first": "int64",  # positions
+    "second": "int64",
+    "first_word": "string",
+    "second_word": "string",
+    "effect": "double",
+    "error": "double",
+}
+MOST_PAIRS = 5  # of a text: enough for what words do often, and a row stays small
 PLAYER_COLUMNS = {
     "index": "int64",
     "id": "string",
@@ -106,8 +120,21 @@ class Shard:
             cells.extend(columns.get(column, [None] * count))
 
 
+def _pairs(explanation: Explanation) -> list[dict[str, Any]] | None:
+    """The strongest pairs; None where the explanation knows none, as of windows."""
+    if explanation.parts is None:
+        return None
+    words = [encodable(player.text) for player in explanation.players]
+    with algebra.one_thread:  # small matrices: several threads wait for each other
+        pairs = explanation.pairs(MOST_PAIRS)
+    return [
+        {"first_word": words[pair.first], "second_word": words[pair.second], **asdict(pair)}
+        for pair in pairs
+    ]
+
+
 def _told(explanation: Explanation) -> dict[str, Any]:
-    fidelity = explanation.fidelity
+    fidelity, flip = explanation.fidelity, explanation.flip
     return {
         "target": explanation.target.label,
         "target_index": explanation.target.index,
@@ -116,6 +143,10 @@ def _told(explanation: Explanation) -> dict[str, Any]:
         "score": explanation.target.score,
         "probability": explanation.target.probability,
         "players": len(explanation.players),
+        "base": explanation.base,
+        "flip": None if flip is None else list(flip.players),
+        "flip_label": None if flip is None else flip.label,
+        "pairs": _pairs(explanation),
         "r2": None if fidelity is None else fidelity.r2,
         "rmse": None if fidelity is None else fidelity.rmse,
         "forwards": explanation.cost.forwards,
@@ -176,15 +207,20 @@ def remove_halves(folder: Path) -> None:
         _path(folder, PLAYERS, number).unlink(missing_ok=True)
 
 
-def read(folder: Path, kind: str, columns: Sequence[str] | None = None) -> Iterator[Table]:
-    """The tables of all shards in order, by columns."""
+def read(
+    folder: Path,
+    kind: str,
+    columns: Sequence[str] | None = None,
+    optional: Sequence[str] = (),
+) -> Iterator[Table]:
+    """The tables of all shards in order, by columns; `optional` ones where the run has them."""
     there = numbers(folder)
     if not there:
         raise FileError(f"There is no run in {folder}.", "Give a folder that `piste run` wrote.")
     for number in there:
         path = _path(folder, kind, number)
         try:
-            table, known = _table(path, columns)
+            table, known = _table(path, None if columns is None else [*columns, *optional])
         except DAMAGED as error:
             raise FileError(
                 f"{path} cannot be read: {str(error)[:200]}.",
@@ -194,7 +230,7 @@ def read(folder: Path, kind: str, columns: Sequence[str] | None = None) -> Itera
         if lacking:
             raise FileError(
                 f"The run in {folder} has no {', '.join(lacking)}.",
-                "Words are summed up by SLALOM's scores: run it with slalom.",
+                "Words are summed up by the scores of context or slalom: run it with one of them.",
             )
         yield table.to_pydict()
 
@@ -232,7 +268,7 @@ def _parquet(kind: str, table: Table, facts: dict[str, Any]) -> bytes:
     arrow = _library()
     kinds = TEXT_COLUMNS if kind == TEXTS else PLAYER_COLUMNS
     types = {name: kinds.get(name, "double") for name in table}
-    fields = [(name, getattr(arrow, _maker(kind))()) for name, kind in types.items()]
+    fields = [(name, _type(arrow, kind)) for name, kind in types.items()]
     schema = arrow.schema(fields).with_metadata({FACTS: json.dumps(facts)})
     cells = {n: _encodable(c) if types[n] == "string" else c for n, c in table.items()}
     stream = io.BytesIO()
@@ -246,8 +282,14 @@ def _encodable(cells: list[str | None]) -> list[str | None]:
     return [None if cell is None else encodable(cell) for cell in cells]
 
 
-def _maker(kind: str) -> str:
-    return {"double": "float64"}.get(kind, kind)
+def _type(arrow: Any, kind: str) -> Any:
+    """Arrow's type for that of a column."""
+    if kind == "list of int64":
+        return arrow.list_(arrow.int64())
+    if kind == "list of pairs":
+        fields = [(name, _type(arrow, one)) for name, one in PAIR_FIELDS.items()]
+        return arrow.list_(arrow.struct(fields))
+    return getattr(arrow, {"double": "float64"}.get(kind, kind))()
 
 
 def _library() -> Any:

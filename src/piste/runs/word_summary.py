@@ -1,4 +1,5 @@
-"""Summarise a run or a lexicon by words: mean scores, changes of sign, wrong predictions.
+"""Summarise a run or a lexicon by words: mean scores, changes of sign, wrong predictions, and
+which words act together.
 
 Values are told towards one label, the last of two; of more labels every word is told for each
 label that it was explained towards.
@@ -15,43 +16,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from piste.arrays import FloatArray
 from piste.data import label_number
 from piste.errors import FileError
 from piste.files import also_written, encodable
 from piste.lexicon import Lexicon
 from piste.result.exports import data_frame
 from piste.runs import shards
+from piste.runs.pair_summary import PairTally, WordPair
 from piste.runs.run import ENDED, MANIFEST
+from piste.runs.word_tally import SURE, Word, WordTally
 
 if TYPE_CHECKING:
     import pandas
 
 FEW_TEXTS = 5  # of fewer a word's place in the data says nothing
 UNRELATED = 0.2  # of the labels' share: a word that surely lifts it by less is unrelated
-SURE = 1.64  # standard errors
 HEAVY = 0.5  # importance above the average
 COLUMNS = ("index", "word", "value", "importance", "lin", "value_error", "importance_error")
-
-
-@dataclass
-class Word:
-    """One word (towards one label) over all its occurrences."""
-
-    word: str
-    label: str
-    occurrences: int = 0
-    texts: int = 0
-    value: float = 0.0
-    importance: float = 0.0
-    lin: float = 0.0
-    value_error: float = 0.0
-    importance_error: float = 0.0
-    flips: float = 0.0  # share of the occurrences on the other side than the mean
-    labelled: int = 0  # texts with a label in the data
-    lift: float | None = None  # share of `label` among them, less that of all texts
-    lift_error: float | None = None
-    wrong: int = 0  # wrong predictions whose strongest word for the prediction this is
+IN_CONTEXT = ("effect", "effect_error")  # of a run with context
 
 
 @dataclass(frozen=True)
@@ -67,11 +49,16 @@ class Summary:
     strange: tuple[str, ...]  # labels of the data that the model does not know
     ended: bool  # False: the run was stopped, and there will be more texts
     words: list[Word] = field(repr=False)
+    pairs: list[WordPair] = field(default_factory=list, repr=False)
 
     def strongest(self, label: str | None = None, least: int = 1) -> list[Word]:
-        """Words in at least so many texts, by the size of their mean lin."""
+        """Words in at least so many texts, by the size of their mean effect (or lin)."""
         chosen = [w for w in self.words if w.texts >= least and label in (None, w.label)]
-        return sorted(chosen, key=lambda word: -abs(word.lin))
+        return sorted(chosen, key=lambda word: -abs(word.strength))
+
+    def together(self, least: int = 1) -> list[WordPair]:
+        """Pairs of words that surely act together, in at least so many texts."""
+        return [pair for pair in self.pairs if pair.texts >= least and pair.is_sure]
 
     def turning(self) -> list[Word]:
         """Words whose scores change sign between texts, the most even first."""
@@ -80,12 +67,14 @@ class Summary:
 
     def spoiling(self) -> list[Word]:
         """Words that decided wrong predictions, most frequent first."""
-        return sorted((w for w in self.words if w.wrong), key=lambda w: (-w.wrong, -abs(w.lin)))
+        return sorted(
+            (w for w in self.words if w.wrong), key=lambda w: (-w.wrong, -abs(w.strength))
+        )
 
     def spurious(self) -> list[Word]:
         """Important words on one side whose texts' labels show no such effect."""
         spurious = [w for w in self.words if _is_spurious(w)]
-        return sorted(spurious, key=lambda word: -abs(word.lin))
+        return sorted(spurious, key=lambda word: -abs(word.strength))
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row a word, strongest first."""
@@ -95,7 +84,7 @@ class Summary:
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return plain | {"words": [vars(word) for word in self.words]}
+        return plain | {name: [vars(one) for one in plain[name]] for name in ("words", "pairs")}
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """The summary as JSON text, also written to `path` when given."""
@@ -186,8 +175,8 @@ class _TextRow:
 def _of_run(folder: Path) -> Summary:
     manifest = _manifest(folder)
     labels = tuple(manifest["labels"])
-    texts, failed = _texts(folder, labels)
-    tallies: dict[tuple[str, str], _Tally] = {}
+    texts, failed, pairs = _texts(folder, labels)
+    tallies: dict[tuple[str, str], WordTally] = {}
     for rows in _by_text(folder):
         text = texts.get(rows["index"][0])
         if text is not None:
@@ -207,6 +196,7 @@ def _of_run(folder: Path) -> Summary:
         strange=tuple(sorted(strange)),
         ended=manifest["ended"],
         words=words,
+        pairs=pairs.pairs(),
     )
 
 
@@ -226,16 +216,27 @@ def _manifest(folder: Path) -> dict[str, Any]:
         ) from error
 
 
-def _texts(folder: Path, labels: tuple[str, ...]) -> tuple[dict[int, _TextRow], int]:
-    texts, failed = {}, 0
+def _texts(folder: Path, labels: tuple[str, ...]) -> tuple[dict[int, _TextRow], int, PairTally]:
+    """The texts by number, how many failed, and the pairs of words of all."""
+    texts, failed, tally = {}, 0, PairTally()
     columns = ["index", "target", "target_index", "label", "error"]
-    for table in shards.read(folder, shards.TEXTS, columns):
-        for index, target, place, label, error in zip(*(table[c] for c in columns), strict=True):
+    for table in shards.read(folder, shards.TEXTS, columns, ["pairs"]):
+        pairs = table.get("pairs", [None] * len(table["index"]))
+        cells = zip(*(table[column] for column in columns), pairs, strict=True)
+        for index, target, place, label, error, of_text in cells:
             if error is not None:
                 failed += 1
                 continue
             texts[index] = _TextRow(target, place, _named(label, labels), label)
-    return texts, failed
+            tally.add(of_text or (), *_side(target, labels))
+    return texts, failed, tally
+
+
+def _side(target: str, labels: tuple[str, ...]) -> tuple[str, float]:
+    """The label towards which scores are told, and the sign that they get by it."""
+    if len(labels) != 2:
+        return target, 1.0
+    return labels[-1], 1.0 if target == labels[-1] else -1.0
 
 
 def _named(label: str | None, labels: tuple[str, ...]) -> str | None:
@@ -248,7 +249,7 @@ def _named(label: str | None, labels: tuple[str, ...]) -> str | None:
 
 def _by_text(folder: Path) -> Iterator[dict[str, list[Any]]]:
     """The players' rows, grouped by text."""
-    for table in shards.read(folder, shards.PLAYERS, COLUMNS):
+    for table in shards.read(folder, shards.PLAYERS, COLUMNS, IN_CONTEXT):
         indices = np.array(table["index"], dtype=np.int64)
         cuts = np.flatnonzero(np.diff(indices)) + 1
         for rows in np.split(np.arange(len(indices)), cuts):
@@ -260,59 +261,19 @@ def _tally(
     rows: dict[str, list[Any]],
     text: _TextRow,
     labels: tuple[str, ...],
-    tallies: dict[tuple[str, str], _Tally],
+    tallies: dict[tuple[str, str], WordTally],
 ) -> None:
-    two = len(labels) == 2
-    label = labels[-1] if two else text.target
-    sign = -1.0 if two and text.target != label else 1.0
-    lins = np.array(rows["lin"], dtype=np.float64)
-    decisive = int(np.argmax(lins)) if text.right is False and len(lins) else -1
+    label, sign = _side(text.target, labels)
+    named = [name for name in (*COLUMNS[2:], *IN_CONTEXT) if name in rows]
+    scores = np.array(rows["effect" if "effect" in rows else "lin"], dtype=np.float64)
+    decisive = int(np.argmax(scores)) if text.right is False and len(scores) else -1
     seen: set[str] = set()
     for place, word in enumerate(rows["word"]):
-        tally = tallies.setdefault((word, label), _Tally())
-        numbers = [rows[name][place] for name in COLUMNS[2:]]
-        tally.add([sign * numbers[0], numbers[1], sign * numbers[2], *numbers[3:]])
+        tally = tallies.setdefault((word, label), WordTally())
+        tally.add({name: rows[name][place] for name in named}, sign)
         tally.wrong += place == decisive
         if word not in seen:
             seen.add(word)
             tally.texts += 1
             tally.labelled += text.label is not None
             tally.of_label += text.label == label
-
-
-@dataclass
-class _Tally:
-    """Sums over the occurrences of a word."""
-
-    count: int = 0
-    sums: FloatArray = field(default_factory=lambda: np.zeros(5))
-    squares: FloatArray = field(default_factory=lambda: np.zeros(5))
-    positive: int = 0
-    texts: int = 0
-    labelled: int = 0
-    of_label: int = 0
-    wrong: int = 0
-
-    def add(self, numbers: list[float | None]) -> None:
-        """value, importance, lin and the errors of the first two."""
-        told = np.array([0.0 if number is None else number for number in numbers])
-        self.count += 1
-        self.sums += told
-        self.squares += told**2
-        self.positive += told[0] > 0
-
-    def word(self, word: str, label: str, share: float | None) -> Word:
-        mean = self.sums / self.count
-        # Occurrences differ, and each is known only so well: both count.
-        spread = np.sqrt(np.maximum(0.0, self.squares / self.count - mean**2) / self.count)
-        side = self.positive / self.count
-        summed = Word(word, label, self.count, self.texts)
-        summed.value, summed.importance, summed.lin = (float(number) for number in mean[:3])
-        summed.value_error = float(np.hypot(spread[0], mean[3]))
-        summed.importance_error = float(np.hypot(spread[1], mean[4]))
-        summed.flips = float(min(side, 1 - side))
-        summed.labelled, summed.wrong = self.labelled, self.wrong
-        if share is not None and self.labelled:
-            summed.lift = float(self.of_label / self.labelled - share)
-            summed.lift_error = float(np.sqrt(max(share * (1 - share), 1e-9) / self.labelled))
-        return summed

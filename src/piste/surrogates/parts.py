@@ -122,7 +122,7 @@ class PartSurrogate:
 
     @cached_property
     def effects(self) -> FloatArray:
-        """Shapley values of `predict` [players, outputs]: the whole text less the empty one, in sum."""
+        """Shapley values of `predict` [players, outputs]; they sum to whole text less empty."""
         if self.complete:
             outputs = self.answers.T
             return np.stack([exact_shapley(*_by_bits(self.parts, o)) for o in outputs], axis=1)

@@ -51,8 +51,7 @@ def shapley_weights(parts: BoolArray) -> FloatArray:
     -s! (n - s - 1)! / n!.
     """
     count, sizes = parts.shape[1], parts.sum(axis=1)
-    inside = np.exp(gammaln(np.maximum(sizes, 1)) + gammaln(count - sizes + 1) - gammaln(count + 1))
-    outside = np.exp(
-        gammaln(sizes + 1) + gammaln(np.maximum(count - sizes, 1)) - gammaln(count + 1)
-    )
-    return np.asarray(np.where(parts, inside[:, None], -outside[:, None]))
+    kept, gone = np.maximum(sizes, 1), np.maximum(count - sizes, 1)
+    inside = gammaln(kept) + gammaln(count - sizes + 1) - gammaln(count + 1)
+    outside = gammaln(sizes + 1) + gammaln(gone) - gammaln(count + 1)
+    return np.asarray(np.where(parts, np.exp(inside)[:, None], -np.exp(outside)[:, None]))

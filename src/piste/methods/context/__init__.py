@@ -11,7 +11,8 @@ import numpy as np
 
 from piste.arrays import FloatArray
 from piste.decision import RAW, Decision
-from piste.errors import choices
+from piste.errors import SettingError, choices
+from piste.lexicon import Lexicon
 from piste.methods.base import Attribution, Method
 from piste.methods.context.asking import PASSES, Asked, Plan
 from piste.methods.context.fit import Fit, alone_answers, final_fit, quick_fit
@@ -69,14 +70,24 @@ class Context(Method):
     def with_effort(self, effort: str) -> Context:
         return replace(self, effort=effort)  # type: ignore[arg-type]  # checked when made
 
+    def with_lexicon(self, lexicon: Lexicon, refine: int | None) -> Method:
+        if replace(self, effort="normal") != Context():
+            raise SettingError(
+                "A lexicon takes the place of the settings of Context, all but the effort.",
+                'Leave them out (method="context"), or explain without a lexicon.',
+            )
+        from piste.methods.context.from_lexicon import with_words  # which builds on this file
+
+        return with_words(lexicon, refine, self.effort)
+
     def explain(self, decision: Decision, rng: np.random.Generator) -> Attribution:
         query = decision.query
         started, asking = time.perf_counter(), query.seconds
         check_size(decision.players)
         asked = Asked.on(decision, self.classes == "shared")
         fit, stopped = self._until_stable(asked, rng)
-        scores, errors = _scores(asked, fit, rng)
-        flip, core, notes = _turning(asked, fit)
+        scores, errors = all_scores(asked, fit, rng)
+        flip, core, notes = turning(asked, fit)
         checked = fit.agreement()
         return Attribution(
             primary="effect",
@@ -92,7 +103,7 @@ class Context(Method):
             flip=flip,
             core=core,
             target=asked.target,
-            notes=(*_notes(asked), *notes),
+            notes=(*remarks(asked), *notes),
         )
 
     def _until_stable(self, asked: Asked, rng: np.random.Generator) -> tuple[Fit, Stopped]:
@@ -154,7 +165,7 @@ def _standing(fit: Fit, rng: np.random.Generator) -> Standing:
 
 
 @algebra.one_thread
-def _scores(
+def all_scores(
     asked: Asked, fit: Fit, rng: np.random.Generator
 ) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
     """All scores of all players, and the standard errors of those that have one."""
@@ -184,7 +195,7 @@ def _scores(
     return scores, errors
 
 
-def _turning(asked: Asked, fit: Fit) -> tuple[PlayerSet | None, PlayerSet | None, list[str]]:
+def turning(asked: Asked, fit: Fit) -> tuple[PlayerSet | None, PlayerSet | None, list[str]]:
     """What would turn the decision, what keeps it, and what to say where there is neither."""
     if asked.target.scale == RAW or len(asked.players) < 2:
         return None, None, []  # a number is not decided
@@ -198,7 +209,7 @@ def _turning(asked: Asked, fit: Fit) -> tuple[PlayerSet | None, PlayerSet | None
     return None, core, [f"No set of up to {most} {unit}s was found whose removal turns it."]
 
 
-def _notes(asked: Asked) -> list[str]:
+def remarks(asked: Asked) -> list[str]:
     notes = list(left_out(asked.target)) if asked.classes is not None else []
     said = asked.parts.any(axis=1) | (asked.players.frame.size > 0)  # by the model itself
     answers = asked.answers[said]

@@ -122,6 +122,11 @@ def final_fit(asked: Asked, before: Fit | None, mean: str) -> Fit:
     return min(fits, key=Fit.expected_error)
 
 
+def fit_on(asked: Asked, slalom: SlalomFit, before: Fit | None) -> Fit:
+    """The process on a SLALOM that has seen none of the answers."""
+    return _on_mean(asked, slalom, _means(slalom, asked.parts), _kernel(before))
+
+
 def _kernel(before: Fit | None) -> Kernel | None:
     return None if before is None else before.process.kernel
 

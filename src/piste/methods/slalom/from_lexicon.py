@@ -60,8 +60,8 @@ class FromLexicon(Method):
         query, players = decision.query, decision.players
         started, asking = time.perf_counter(), query.seconds
         check_size(players)
-        self._check(query, players)
-        text = _Text.of(self.lexicon, decision)
+        check_words(self.lexicon, query, players)
+        text = TextByLexicon.of(self.lexicon, decision)
         wanted = self._wanted(text)
         query.plan(wanted)
         fit, checks, report = text.known, {"text": text.gap}, None
@@ -81,34 +81,14 @@ class FromLexicon(Method):
             notes=self._notes(text, wanted),
         )
 
-    def _check(self, query: Query, players: Players) -> None:
-        if players.paired:
-            raise SettingError(
-                "A lexicon holds words of single texts, and this is a pair.", "Leave it out."
-            )
-        labels = query.classifier.labels
-        if labels != self.lexicon.labels or players.unit != self.lexicon.unit:
-            raise SettingError(
-                f"The lexicon holds {self.lexicon.unit}s for the labels"
-                f" {', '.join(self.lexicon.labels)[:200]}, of {self.lexicon.model}.",
-                "Use it with the model and the unit it was built for.",
-            )
-        check_lexicon(self.lexicon, query.classifier)
-
-    def _wanted(self, text: _Text) -> int:
+    def _wanted(self, text: TextByLexicon) -> int:
         """How many sequences to ask."""
         if self.refine is not None or len(text.players.first) < 2:
             return self.refine or 0
-        unknown = int((text.places < 0).sum())
-        return REFINED if text.is_off else unknown * (1 + PER_NEW_WORD)
+        return REFINED if text.is_off else text.for_unknown
 
-    def _notes(self, text: _Text, wanted: int) -> tuple[str, ...]:
-        unknown = [text.players.items[i].text for i in text.players.first[text.places < 0]]
-        notes = []
-        if unknown:
-            some = ", ".join(map(repr, unknown[:5])) + (" ..." if len(unknown) > 5 else "")
-            what = "were asked about here" if wanted else "have average scores: raise refine"
-            notes.append(f"{len(unknown):,} words are not in the lexicon ({some}): they {what}.")
+    def _notes(self, text: TextByLexicon, wanted: int) -> tuple[str, ...]:
+        notes = text.unknown_note(bool(wanted))
         if not wanted and text.is_off:
             notes.append(
                 "The lexicon is further off on this text than on others: its context counts, and"
@@ -119,8 +99,24 @@ class FromLexicon(Method):
         return tuple(notes)
 
 
+def check_words(lexicon: Lexicon, query: Query, players: Players) -> None:
+    """Raise where the lexicon is not of this model, or not of such texts."""
+    if players.paired:
+        raise SettingError(
+            "A lexicon holds words of single texts, and this is a pair.", "Leave it out."
+        )
+    labels = query.classifier.labels
+    if labels != lexicon.labels or players.unit != lexicon.unit:
+        raise SettingError(
+            f"The lexicon holds {lexicon.unit}s for the labels"
+            f" {', '.join(lexicon.labels)[:200]}, of {lexicon.model}.",
+            "Use it with the model and the unit it was built for.",
+        )
+    check_lexicon(lexicon, query.classifier)
+
+
 @dataclass(frozen=True)
-class _Text:
+class TextByLexicon:
     """One text as the lexicon sees it."""
 
     lexicon: Lexicon
@@ -130,7 +126,7 @@ class _Text:
     places: IntArray  # [groups]: places in the lexicon, -1 where it has none
 
     @classmethod
-    def of(cls, lexicon: Lexicon, decision: Decision) -> _Text:
+    def of(cls, lexicon: Lexicon, decision: Decision) -> TextByLexicon:
         players, target = decision.players, decision.target
         mixture = lexicon.mixture(target.index, target.against_index)
         places = lexicon.find([players.items[index] for index in players.first])
@@ -145,8 +141,26 @@ class _Text:
 
     def answers(self, rows: Ragged) -> FloatArray:
         """What the model says of rows of players [rows], on the lexicon's scale."""
+        return self.of_outputs(self.decision.logits(rows))
+
+    def of_outputs(self, logits: FloatArray) -> FloatArray:
+        """The target's score [rows] in the model's outputs [rows, outputs], on that scale."""
         classifier = self.decision.query.classifier
-        return np.asarray(columns(self.decision.logits(rows), classifier)[0] @ self.mixture)
+        return np.asarray(columns(logits, classifier)[0] @ self.mixture)
+
+    @property
+    def for_unknown(self) -> int:
+        """How many sequences to ask about words that the lexicon does not know."""
+        return int((self.places < 0).sum()) * (1 + PER_NEW_WORD)
+
+    def unknown_note(self, asked: bool) -> list[str]:
+        """Which words the lexicon does not know, and what was done about them."""
+        unknown = [self.players.items[i].text for i in self.players.first[self.places < 0]]
+        if not unknown:
+            return []
+        some = ", ".join(map(repr, unknown[:5])) + (" ..." if len(unknown) > 5 else "")
+        what = "were asked about here" if asked else "have average scores: raise refine"
+        return [f"{len(unknown):,} words are not in the lexicon ({some}): they {what}."]
 
     @cached_property
     def known(self) -> Fit:

@@ -1,0 +1,98 @@
+"""One word over all its occurrences in a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from piste.arrays import FloatArray
+
+SURE = 1.64  # standard errors
+NUMBERS = (
+    "value",
+    "importance",
+    "lin",
+    "value_error",
+    "importance_error",
+    "effect",
+    "effect_error",
+)
+SIGNED = np.array([1, 0, 1, 0, 0, 1, 0], dtype=bool)  # which of them turn with the label
+
+
+@dataclass
+class Word:
+    """One word (towards one label) over all its occurrences."""
+
+    word: str
+    label: str
+    occurrences: int = 0
+    texts: int = 0
+    value: float = 0.0
+    importance: float = 0.0
+    lin: float = 0.0
+    value_error: float = 0.0
+    importance_error: float = 0.0
+    effect: float | None = None  # in its texts; None where the run has no such score
+    effect_error: float | None = None
+    flips: float = 0.0  # share of the occurrences on the other side than the mean
+    labelled: int = 0  # texts with a label in the data
+    lift: float | None = None  # share of `label` among them, less that of all texts
+    lift_error: float | None = None
+    wrong: int = 0  # wrong predictions whose strongest word for the prediction this is
+
+    @property
+    def strength(self) -> float:
+        """The score that ranks words: the effect, or lin where there is none."""
+        return self.lin if self.effect is None else self.effect
+
+
+@dataclass
+class WordTally:
+    """Sums over the occurrences of a word."""
+
+    count: int = 0
+    sums: FloatArray = field(default_factory=lambda: np.zeros(len(NUMBERS)))
+    squares: FloatArray = field(default_factory=lambda: np.zeros(len(NUMBERS)))
+    in_context: bool = False  # whether occurrences have effects
+    sided: int = 0  # occurrences that are surely on one side
+    positive: int = 0  # of them
+    texts: int = 0
+    labelled: int = 0
+    of_label: int = 0
+    wrong: int = 0
+
+    def add(self, numbers: Mapping[str, float | None], sign: float) -> None:
+        """An occurrence: its scores and errors by name, and the sign that turns them."""
+        told = np.array([numbers.get(name) or 0.0 for name in NUMBERS])
+        told[SIGNED] *= sign
+        self.count += 1
+        self.sums += told
+        self.squares += told**2
+        self.in_context = self.in_context or "effect" in numbers
+        # A value is that of the word, an effect that of the place: only the latter's error counts.
+        score, error = (told[5], told[6]) if self.in_context else (told[0], 0.0)
+        self.sided += abs(score) > SURE * error or not self.in_context
+        self.positive += score > SURE * error
+
+    def word(self, word: str, label: str, share: float | None) -> Word:
+        """The means. share: of the label among all texts that have one."""
+        mean, square = self.sums / self.count, self.squares / self.count
+        # Occurrences differ, and each is known only so well: both count.
+        spread = np.sqrt(np.maximum(0.0, square - mean**2) / self.count)
+        side = self.positive / max(1, self.sided)
+        summed = Word(word, label, self.count, self.texts)
+        summed.value, summed.importance, summed.lin = (float(number) for number in mean[:3])
+        summed.value_error = float(np.hypot(spread[0], mean[3]))
+        summed.importance_error = float(np.hypot(spread[1], mean[4]))
+        if self.in_context:  # every text was asked about by itself: the errors average out
+            summed.effect = float(mean[5])
+            summed.effect_error = float(np.hypot(spread[5], np.sqrt(square[6] / self.count)))
+        summed.flips = float(min(side, 1 - side)) if self.sided else 0.0
+        summed.labelled, summed.wrong = self.labelled, self.wrong
+        if share is not None and self.labelled:
+            summed.lift = float(self.of_label / self.labelled - share)
+            summed.lift_error = float(np.sqrt(max(share * (1 - share), 1e-9) / self.labelled))
+        return summed
