@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import piste
 from piste.errors import FileError, SettingError
-from piste.result.explanation import Agreement, Fidelity
+from piste.result.facts import Agreement, Fidelity
 from tests.planted import PlantedSlalom
 
 

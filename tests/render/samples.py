@@ -7,15 +7,8 @@ from typing import Any
 import numpy as np
 
 import piste
-from piste.result.explanation import (
-    Agreement,
-    Cost,
-    Explanation,
-    Fidelity,
-    FitReport,
-    Player,
-    Target,
-)
+from piste.result.explanation import Explanation, Player, Target
+from piste.result.facts import Agreement, Cost, Fidelity, FitReport
 
 REVIEW = (
     "I went in expecting very little, and for the first twenty minutes the film seemed determined "

@@ -15,7 +15,8 @@ from matplotlib.text import Annotation
 
 from piste.errors import FileError
 from piste.render.figure import LABELS, draw
-from piste.result.explanation import Agreement, Explanation, Fidelity, Target
+from piste.result.explanation import Explanation, Target
+from piste.result.facts import Agreement, Fidelity
 from tests.render.samples import in_context, many, sample, weighted
 
 

@@ -6,7 +6,8 @@ import pytest
 
 from piste.render import together, trust
 from piste.render.terminal import as_text
-from piste.result.explanation import Agreement, Explanation, Fidelity, Target
+from piste.result.explanation import Explanation, Target
+from piste.result.facts import Agreement, Fidelity
 from piste.result.parts import PlayerSet
 from tests.render.samples import in_context, sample
 

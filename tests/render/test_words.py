@@ -5,7 +5,8 @@ import dataclasses
 import pytest
 
 from piste.render import trust, words
-from piste.result.explanation import Agreement, Explanation, Fidelity, FitReport, Target
+from piste.result.explanation import Explanation, Target
+from piste.result.facts import Agreement, Fidelity, FitReport
 from tests.render.samples import sample, weighted
 
 RAW = Target(0, "toxic", "raw score", -1.25, None, ("toxic",))

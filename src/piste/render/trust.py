@@ -7,7 +7,8 @@ from piste.decision import RAW
 from piste.methods import METHODS
 from piste.options import EFFORTS
 from piste.render.words import percent, signed
-from piste.result.explanation import FEW_CHECKS, Agreement, Explanation, Stopped, Target
+from piste.result.explanation import Explanation, Target
+from piste.result.facts import FEW_CHECKS, Agreement, Stopped
 from piste.result.scores import score
 
 THOROUGH = EFFORTS[-1]

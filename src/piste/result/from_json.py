@@ -9,16 +9,8 @@ import numpy as np
 
 from piste.arrays import FloatArray
 from piste.errors import FileError
-from piste.result.explanation import (
-    Agreement,
-    Cost,
-    Explanation,
-    Fidelity,
-    FitReport,
-    Player,
-    Stopped,
-    Target,
-)
+from piste.result.explanation import Explanation, Player, Target
+from piste.result.facts import Agreement, Cost, Fidelity, FitReport, Stopped
 from piste.result.formula import Formula
 from piste.result.parts import PartAnswers, PlayerSet
 

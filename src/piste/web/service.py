@@ -20,7 +20,8 @@ from piste.methods import METHODS, find_method, summary
 from piste.metrics.deletion import deletion_curve
 from piste.models.protocol import Classifier
 from piste.options import EFFORTS, UNITS
-from piste.result.explanation import Cost, Explanation, Target
+from piste.result.explanation import Explanation, Target
+from piste.result.facts import Cost
 from piste.text.players import Players
 from piste.web.job_queue import Job
 from piste.web.requests import (

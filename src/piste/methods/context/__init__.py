@@ -20,7 +20,7 @@ from piste.methods.context.turning import LARGEST, Search
 from piste.methods.every_class import left_out
 from piste.methods.sampling import check_size
 from piste.methods.slalom.fit import Standing
-from piste.result.explanation import FEW_CHECKS, Fidelity, Stopped
+from piste.result.facts import FEW_CHECKS, Fidelity, Stopped
 from piste.result.parts import PlayerSet
 from piste.result.scores import CLASS
 from piste.surrogates import algebra

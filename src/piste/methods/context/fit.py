@@ -10,7 +10,7 @@ from piste.arrays import BoolArray, FloatArray, IntArray, Ragged
 from piste.methods.base import agreement
 from piste.methods.context.asking import Asked
 from piste.methods.slalom.fit import Fit as SlalomFit
-from piste.result.explanation import Agreement
+from piste.result.facts import Agreement
 from piste.result.formula import Formula
 from piste.surrogates import algebra
 from piste.surrogates.context import Kernel, Process, fit_context
