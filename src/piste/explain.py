@@ -117,10 +117,12 @@ class _Plan:
 
     def unused_settings(self, attribution: Attribution) -> tuple[str, ...]:
         """Notes on settings that had no effect."""
-        if self.options.tolerance is None or attribution.stopped is not None:
-            return ()
-        name = self.method.name
-        return (f"The tolerance had no effect: {name} did not sample in rounds here.",)
+        name, notes = self.method.name, []
+        if self.options.tolerance is not None and attribution.stopped is None:
+            notes.append(f"The tolerance had no effect: {name} did not sample in rounds here.")
+        if self.options.effort is not None and attribution.parts is None:
+            notes.append(f"The effort had no effect: {name} always asks as much.")
+        return tuple(notes)
 
 
 def _explained(encoding: Encoding, query: Query, plan: _Plan) -> Explanation:

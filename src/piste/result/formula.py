@@ -67,12 +67,12 @@ class Formula:
     def ratio(self, sizes: IntArray, weight: FloatArray, worth: FloatArray) -> FloatArray:
         """Scores of parts of these sizes, from the sums of their players' weights and worths.
 
-        A part without any weight says nothing, and decides nothing: 0.
+        A part without any weight says what the players say on average.
         """
         level, scale = self._at(sizes)
         some = weight > 0
         mean = np.divide(worth, weight, out=np.zeros(np.shape(weight)), where=some)
-        return np.asarray(np.where(some, level + scale * mean, 0.0))
+        return np.asarray(np.where(some, level + scale * mean, self.values.mean()))
 
     def _at(self, sizes: IntArray) -> tuple[FloatArray, FloatArray]:
         """Level and scale of parts of so many players."""

@@ -12,9 +12,10 @@ from piste.errors import FileError
 from piste.result.explanation import Explanation, Player, Target
 from piste.result.facts import Agreement, Cost, Fidelity, FitReport, Stopped
 from piste.result.formula import Formula
-from piste.result.parts import PartAnswers, PlayerSet
+from piste.result.parts import MOST_PARTS, PartAnswers, PlayerSet
 
 MOST_GROUPS = 2**31  # far more than a text has words
+MOST_RELEVANT = 1e5  # a player that differs makes two parts unlike each other long before
 STEEPEST = 50.0  # slope of a kernel: its exponential is still a number
 SCHEMAS = (1, 2)  # 0.1 wrote the first, in which nothing is kept of parts
 T = TypeVar("T")
@@ -199,7 +200,11 @@ def _formula(value: Any, players: int) -> Formula:
 def _parts(value: Any, players: int, whole: Mapping[str, Any]) -> PartAnswers:
     data = _mapping(value)
     kept = tuple(_string(part) for part in _sequence(data["kept"]))
-    if len(kept) < 2 or any(len(part) != players or set(part) - {"0", "1"} for part in kept):
+    if len(kept) > MOST_PARTS or len(set(kept)) < len(kept) or "1" * players not in kept:
+        raise ValueError(
+            f"the parts are not up to {MOST_PARTS:,} distinct ones, the text among them"
+        )
+    if any(len(part) != players or set(part) - {"0", "1"} for part in kept):
         raise ValueError("the parts are not strings of 0 and 1, one for each player")
     if not isinstance(data["on_slalom"], bool):
         raise TypeError(f"on_slalom is {data['on_slalom']!r}, not true or false")
@@ -210,6 +215,8 @@ def _parts(value: Any, players: int, whole: Mapping[str, Any]) -> PartAnswers:
     for name, number in (*numbers.items(), ("a relevance", float(relevances.min(initial=1.0)))):
         if number <= 0:
             raise ValueError(f"{name} is not above 0: {number}")
+    if float(relevances.max(initial=0.0)) > MOST_RELEVANT:
+        raise ValueError(f"a relevance is above {MOST_RELEVANT:.0e}")
     slope = _number(data["slope"])
     if abs(slope) > STEEPEST:
         raise ValueError(f"the slope is steeper than {STEEPEST}: {slope}")

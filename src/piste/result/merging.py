@@ -17,6 +17,7 @@ from piste.arrays import FloatArray, IntArray
 from piste.errors import percent
 from piste.result.explanation import Explanation, Player
 from piste.result.facts import Agreement, Cost, Fidelity, FitReport, Stopped
+from piste.result.parts import NOT_TURNED
 from piste.result.scores import score
 
 # What all windows of a text have in common.
@@ -203,6 +204,8 @@ def _notes(parts: Sequence[Explanation]) -> list[str]:
     said: dict[str, list[tuple[int, str]]] = {}
     for window, part in enumerate(parts, start=1):
         for note in part.notes:
+            if note.startswith(NOT_TURNED):
+                continue  # of one window: the others may turn it
             said.setdefault(" ".join(note.split()[:3]), []).append((window, note))
     return [_told(notes, len(parts)) for notes in said.values()]
 

@@ -12,6 +12,9 @@ import numpy as np
 from piste.arrays import BoolArray, FloatArray
 from piste.errors import SettingError
 
+NOT_TURNED = "No set of up to"  # how the note begins where no set was found
+MOST_PARTS = 4000  # that a process is fitted to: its matrices have so many rows
+
 
 @dataclass(frozen=True)
 class Prediction:

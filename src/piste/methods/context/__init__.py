@@ -21,7 +21,7 @@ from piste.methods.every_class import left_out
 from piste.methods.sampling import check_size
 from piste.methods.slalom.fit import Standing
 from piste.result.facts import FEW_CHECKS, Fidelity, Stopped
-from piste.result.parts import PlayerSet
+from piste.result.parts import NOT_TURNED, PlayerSet
 from piste.result.scores import CLASS
 from piste.surrogates import algebra
 from piste.surrogates.slalom.model import lin
@@ -99,7 +99,7 @@ class Context(Method):
             stopped=stopped,
             formula=fit.slalom.formulas()[0],
             parts=fit.surrogate.stored(),
-            base=float(asked.answers[~asked.parts.any(axis=1), 0][0]),
+            base=fit.base,
             flip=flip,
             core=core,
             target=asked.target,
@@ -200,23 +200,27 @@ def turning(asked: Asked, fit: Fit) -> tuple[PlayerSet | None, PlayerSet | None,
     if asked.target.scale == RAW or len(asked.players) < 2:
         return None, None, []  # a number is not decided
     search = Search(asked, fit.surrogate)
-    flip = search.flip()
+    flip, ended = search.flip(), search.ended
     core = search.core()
     if flip is not None:
         return flip, core, []
-    most = min(LARGEST, len(asked.players) - 1)
-    unit = asked.players.unit
-    return None, core, [f"No set of up to {most} {unit}s was found whose removal turns it."]
+    units = f"{asked.players.unit}s"
+    if ended:
+        note = f"The search for {units} whose removal turns the decision ended after a few checks."
+    else:
+        most = min(LARGEST, len(asked.players) - 1)
+        note = f"{NOT_TURNED} {most} {units} was found whose removal turns the decision."
+    return None, core, [note]
 
 
 def remarks(asked: Asked) -> list[str]:
+    """What to know of the text and the model before the scores are read."""
     notes = list(left_out(asked.target)) if asked.classes is not None else []
-    said = asked.parts.any(axis=1) | (asked.players.frame.size > 0)  # by the model itself
-    answers = asked.answers[said]
+    answers, unit = asked.answers, asked.players.unit
     if len(asked.players) == 1:
-        notes.append("The text is a single word: its effect is the whole score less the base.")
+        notes.append(f"The text is a single {unit}: its effect is the whole score less the base.")
     elif float(np.ptp(answers, axis=0).max()) <= 1e-9 * max(1.0, float(np.abs(answers).max())):
-        notes.append("The model gives the same answer whatever the words: no effect can be told.")
-    if asked.players.frame.size == 0:
-        notes.append("The model has no special tokens: the empty text counts as undecided, 0.")
+        notes.append(f"The model gives the same answer whatever the {unit}s: they have no effect.")
+    if not asked.empty_can_be_asked:
+        notes.append("The model reads no empty text: the base is what the explanation predicts.")
     return notes

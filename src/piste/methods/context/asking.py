@@ -69,6 +69,8 @@ class Asked:
 
     def ask(self, parts: BoolArray) -> int:
         """Add the answers to parts that were not asked before; how many those are."""
+        if not self.empty_can_be_asked:
+            parts = parts[parts.any(axis=1)]
         fresh = distinct(parts, [self.parts])
         if not len(fresh):
             return 0
@@ -78,15 +80,8 @@ class Asked:
         return len(fresh)
 
     def answered(self, parts: BoolArray) -> FloatArray:
-        """The model's scores of parts [parts, outputs], the target's first.
-
-        An empty text without special tokens is no sequence: it counts as undecided, 0.
-        """
-        scores = np.zeros((len(parts), self.answers.shape[1]))
-        some = parts.any(axis=1) | (self.players.frame.size > 0)
-        if some.any():
-            scores[some] = self.scores(self.decision.logits(Ragged.masked(parts[some])))
-        return scores
+        """The model's scores of parts [parts, outputs], the target's first."""
+        return self.scores(self.decision.logits(Ragged.masked(parts)))
 
     def scores(self, logits: FloatArray) -> FloatArray:
         """The scores [rows, outputs] that the model's outputs [rows, labels] mean."""
@@ -117,6 +112,11 @@ class Asked:
         return () if self.classes is None else self.classes.others
 
     @property
+    def empty_can_be_asked(self) -> bool:
+        """Whether the empty text is a sequence: it has special tokens, or there is nothing."""
+        return self.players.frame.size > 0
+
+    @property
     def near(self) -> BoolArray:
         """Which parts keep so much of the text that they tell how faithful an explanation is."""
         return np.asarray((self.parts.mean(axis=1) >= NEAR) & ~self.parts.all(axis=1))
@@ -124,7 +124,8 @@ class Asked:
     @property
     def exhausted(self) -> bool:
         """Whether every part of the text was asked."""
-        return len(self.players) < 31 and len(self.parts) == 2 ** len(self.players)
+        every: int = 2 ** min(31, len(self.players))
+        return len(self.parts) == every - (not self.empty_can_be_asked)
 
 
 @dataclass(frozen=True)

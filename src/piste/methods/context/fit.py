@@ -85,6 +85,12 @@ class Fit:
     def process(self) -> Process:
         return self.surrogate.process
 
+    @property
+    def base(self) -> float:
+        """The score of the empty text: the model's own answer, or predicted if it has none."""
+        empty = np.zeros((1, self.surrogate.players), dtype=bool)
+        return float(self.surrogate.predict(empty)[0, 0])
+
     def expected_error(self) -> float:
         """Mean squared error to expect on other parts near the text.
 

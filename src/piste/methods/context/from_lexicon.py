@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from piste.arrays import BoolArray, FloatArray, Ragged
+from piste.arrays import BoolArray, FloatArray
 from piste.decision import Decision
 from piste.design.parts import left_out, paired_parts, whole_and_empty
 from piste.lexicon import Lexicon
@@ -89,7 +89,7 @@ class ContextFromLexicon(Method):
             fit_seconds=time.perf_counter() - started - (query.seconds - asking),
             formula=fit.slalom.formula(),
             parts=fit.surrogate.stored(),
-            base=float(asked.answers[~asked.parts.any(axis=1), 0][0]),
+            base=fit.base,
             flip=flip,
             core=core,
             target=asked.target,
@@ -126,12 +126,8 @@ class OnLexiconScale(Asked):
 
     text: TextByLexicon = field(kw_only=True)
 
-    def answered(self, parts: BoolArray) -> FloatArray:
-        scores = np.zeros((len(parts), 1))
-        some = parts.any(axis=1) | (self.players.frame.size > 0)
-        if some.any():
-            scores[some, 0] = self.text.answers(Ragged.masked(parts[some]))
-        return scores
+    def scores(self, logits: FloatArray) -> FloatArray:
+        return self.text.of_outputs(logits)[:, None]
 
     @property
     def target(self) -> Target:

@@ -6,7 +6,7 @@ The smallest sets whose prediction turns the decision are asked of the model, a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piste.arrays import BoolArray, FloatArray, Ragged
-from piste.decision import Decision
+from piste.decision import CENTRED, Decision
 from piste.methods.context.asking import VERIFIED, Asked
 from piste.result.parts import PlayerSet
 from piste.surrogates import algebra
@@ -23,6 +23,7 @@ from piste.surrogates.parts import PartSurrogate
 LARGEST = 8  # players of a set, at most
 BEAM = 8
 CANDIDATES = 40  # players that a set is built from: those that move the prediction most
+KEPT = 4  # verifications that are kept for the second search
 EACH = 3  # sets of one size that are verified
 
 
@@ -33,12 +34,13 @@ class Search:
     asked: Asked
     surrogate: PartSurrogate
     verified: int = 0
+    ended: bool = False  # whether the last search ended for want of verifications
 
     @property
     def decision(self) -> Decision:
         return self.asked.decision
 
-    def _may_verify(self, part: BoolArray) -> bool:
+    def _may_verify(self, part: BoolArray, most: int) -> bool:
         """Whether the part was asked before, or may be.
 
         Counted in parts, not in forward passes: known answers must not change what is found.
@@ -46,7 +48,7 @@ class Search:
         if (self.asked.parts == part).all(axis=1).any():
             return True
         spent, allowed = len(self.asked.parts) + self.verified, self.asked.allowed
-        if self.verified >= VERIFIED or (allowed is not None and spent >= allowed):
+        if self.verified >= most or (allowed is not None and spent >= allowed):
             return False
         self.verified += 1
         return True
@@ -54,27 +56,62 @@ class Search:
     def flip(self) -> PlayerSet | None:
         """The smallest set whose removal changes the decision; None where none was found."""
         whole = np.ones(len(self.decision.players), dtype=bool)
-        return self._smallest(whole, for_target=not self._decides(self._logits(whole)))
+        for_target = not self._decides(self._logits(whole))
+        return self._smallest(
+            whole, for_target, lambda logits: self._decides(logits) == for_target, VERIFIED - KEPT
+        )
 
     def core(self) -> PlayerSet | None:
-        """The smallest set that keeps the decision by itself; None where none was found."""
-        nothing = np.zeros(len(self.decision.players), dtype=bool)
-        whole = ~nothing
-        return self._smallest(nothing, for_target=self._decides(self._logits(whole)))
+        """The smallest set that keeps the decision by itself; None where none was found.
 
-    def _smallest(self, start: BoolArray, *, for_target: bool) -> PlayerSet | None:
-        """The first set that, toggled in `start`, makes the model decide for the target, or not."""
+        Nor where the empty text is decided so already: then any word would do.
+        """
+        nothing = np.zeros(len(self.decision.players), dtype=bool)
+        logits = self._logits(~nothing)
+        chosen, decided = self.decision.choice(logits), self._decides(logits)
+
+        def keeps(logits: FloatArray) -> bool:
+            return self.decision.choice(logits) == chosen and self._decides(logits) == decided
+
+        if self.asked.empty_can_be_asked and keeps(self._logits(nothing)):
+            return None
+        return self._smallest(nothing, decided, keeps, VERIFIED)
+
+    def _smallest(
+        self,
+        start: BoolArray,
+        for_target: bool,
+        holds: Callable[[FloatArray], bool],
+        most: int,
+    ) -> PlayerSet | None:
+        """The first set that, toggled in `start`, gives outputs for which `holds` is true.
+
+        most: parts to verify, those of earlier searches included.
+        """
+        self.ended = True
         for parts in self._grown(start, 1.0 if for_target else -1.0):
-            predicted = self._predicted(parts)
-            turned = predicted > 0 if for_target else predicted < 0
-            order = np.argsort(-np.abs(np.where(turned, predicted, 0.0)), kind="stable")
-            for part in parts[order[: min(EACH, int(turned.sum()))]]:
-                if not self._may_verify(part):
+            promising, each = self._promising(parts, for_target)
+            for part in promising[:each]:
+                if not self._may_verify(part, most):
                     return None
                 logits = self._logits(part)
-                if self._decides(logits) == for_target:
+                if holds(logits):
                     return self._set(start, part, logits)
+        self.ended = False
         return None
+
+    def _promising(self, parts: BoolArray, for_target: bool) -> tuple[BoolArray, int]:
+        """The parts that may be decided so by their predicted score, the best first, and how many
+        to verify. On a scale that does not tell the decision, the best one of every size.
+        """
+        predicted = self._predicted(parts) * (1.0 if for_target else -1.0)
+        order = np.argsort(-predicted, kind="stable")
+        if self.asked.target.scale == CENTRED:
+            return parts[order], 1
+        # Of many classes, the likeliest can have less than half of the probability.
+        classes = len(self.asked.target.labels) if self.asked.target.against is None else 2
+        least = -np.log(max(1, classes - 1)) if for_target else 0.0
+        return parts[order][predicted[order] > least], EACH
 
     def _grown(self, start: BoolArray, sign: float) -> Iterator[BoolArray]:
         """Beams of parts [beam, players] with one toggled player, then two ..."""

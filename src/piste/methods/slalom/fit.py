@@ -15,6 +15,7 @@ from piste.surrogates.slalom.model import LengthScale, SlalomModel, lin, slalom_
 from piste.surrogates.slalom.posterior import Posterior, score_errors, spread
 from piste.text.players import Players
 
+NOTHING = 1e-9  # a score that is rounding
 TOP = 10  # the players that a reader looks at
 TOLERANCE = 0.05  # where none is given
 CONTESTED, ERRORS, EVENLY = 0.35, 0.15, 0.5  # what the odds of the next round are made of
@@ -108,7 +109,9 @@ class Standing:
         """The error of the strongest scores relative to them (root mean squares)."""
         top = _strongest(self.scores)
         size = float(np.sqrt(np.mean(self.scores[top] ** 2)))
-        return float(np.sqrt(np.mean(spread(self.draws)[top] ** 2))) / max(size, 1e-300)
+        if size <= NOTHING:
+            return 0.0  # the model does not react: there is nothing to be unsure of
+        return float(np.sqrt(np.mean(spread(self.draws)[top] ** 2))) / size
 
     def ranking(self) -> float:
         """The share of the strongest that a draw counts among its own strongest, on average."""
