@@ -9,7 +9,7 @@ import time
 import numpy as np
 
 from piste.design import short
-from piste.result.explanation import FitReport
+from piste.result.facts import FitReport
 from piste.surrogates.slalom.gauss_newton import fit_gauss_newton
 from piste.surrogates.slalom.model import SlalomModel, count_matrix
 from piste.surrogates.slalom.sgd import SgdSettings, fit_sgd

@@ -10,8 +10,10 @@ import numpy as np
 from matplotlib.axes import Axes
 
 import piste
+from piste.files import cache_directory
 from piste.models.protocol import Classifier
 from piste.result.explanation import Explanation
+from piste.result.formula import Formula
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 TEXT = (
@@ -20,10 +22,12 @@ TEXT = (
     "smiling."
 )
 SHORT = "The plot is thin, but the acting is superb."
+QUESTION = "How many people live in the city where Mozart was born ?"
+QUESTIONS = cache_directory() / "input-kinds" / "trec"  # where benchmarks/input_kinds.py keeps it
 WORD = "superb"
 TIMES = (1, 2, 4, 8, 16, 32)
 FOR, AGAINST, QUIET = "#1f77d6", "#de6800", "#6b6b6b"
-ASIDE = {"plot": (-28, -2)}  # labels that would lie on others, in points
+ASIDE = {"plot": (-28, -2), "thin": (-28, 0), "left": (-25, 0), "simply": (5, -6), "the": (6, -9)}
 CORNERS = {  # what it means to stand there: x, y, alignment, words
     (0.02, 0.97): ("left", "top", "against, and it decides"),
     (0.98, 0.97): ("right", "top", "for, and it decides"),
@@ -67,14 +71,23 @@ def predicted(classifier: Classifier) -> dict[str, list[float]]:
     weight = float(lime.scores["weight"][index])
     fits = {
         "SLALOM as in the paper": piste.Slalom.paper("eff"),
-        "SLALOM, piste's default": piste.Slalom(),
+        "SLALOM with a frame player": piste.Slalom(),
     }
     said = {f"LIME: {weight:.2f} each": [weight * times for times in TIMES]}
     for name, method in fits.items():
         formula = piste.explain(SHORT, classifier, method, target="positive").formula
         assert formula is not None
-        said[name] = [formula.score([index] * times) for times in TIMES]
+        said[name] = of_runs(formula, index)
     return said
+
+
+def of_runs(formula: Formula, index: int) -> list[float]:
+    """What SLALOM says of runs of one word: a part has it once, so it is summed up here."""
+    weights, frame_weight, frame_value = formula.weights()
+    times = np.array(TIMES)
+    weight = times * weights[index] + frame_weight
+    worth = times * weights[index] * formula.values[index] + frame_weight * frame_value
+    return formula.ratio(times, weight, worth).tolist()
 
 
 def runs(axes: Axes, model: list[float], said: dict[str, list[float]]) -> None:
@@ -95,7 +108,18 @@ def saved(name: str) -> Axes:
     return axes
 
 
+def question() -> None:
+    """A question whose words act together, by a model that hears what kind it is."""
+    if not QUESTIONS.exists():
+        print(f"No {QUESTIONS}: context.png stays (benchmarks/input_kinds.py fine-tunes the model)")
+        return
+    explanation = piste.explain(QUESTION, piste.load(str(QUESTIONS), backend="torch"))
+    explanation.plot(IMAGES / "context.png")
+    print(explanation)
+
+
 def main() -> None:
+    question()
     classifier = piste.load(backend="torch")
     review = piste.explain(TEXT, classifier)
     review.plot(IMAGES / "demo.png")

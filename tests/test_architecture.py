@@ -26,10 +26,11 @@ ORDER = [
     {"__init__", "__main__"},
 ]
 RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
-# What may be imported to the right, inside a function: results offer their pictures, options read
-# their lexicon, and one command starts the server.
+# What may be imported to the right, inside a function: results offer their pictures and the
+# predictions of their surrogate, options read their lexicon, and one command starts the server.
 FACADE = {
     ("result", "render"),
+    ("result", "surrogates"),
     ("compare", "render"),
     ("runs", "render"),
     ("options", "lexicon"),

@@ -26,7 +26,8 @@ def correlations(planted: PlantedSlalom, explanation: piste.Explanation) -> tupl
 @pytest.mark.parametrize("seed", range(5))
 def test_a_planted_slalom_is_recovered_from_default_settings(seed):
     planted = PlantedSlalom(30, seed)
-    explanation = piste.explain(planted.text, piste.from_function(planted), target="positive")
+    classifier = piste.from_function(planted)
+    explanation = piste.explain(planted.text, classifier, "slalom", target="positive")
     assert min(correlations(planted, explanation)) > 0.999
     assert explanation.fidelity.r2 > 0.999
     assert explanation.surrogate_score == pytest.approx(planted.margin(planted.text), abs=1e-3)
@@ -37,9 +38,9 @@ def test_a_noisy_planted_slalom_is_recovered(seed):
     planted = PlantedSlalom(30, seed)
     noise = 0.05 * np.std(list(planted.values.values()))
     classifier = piste.from_function(planted.noisy(noise))
-    explanation = piste.explain(planted.text, classifier, target="positive")
+    explanation = piste.explain(planted.text, classifier, "slalom", target="positive")
     assert min(correlations(planted, explanation)) > 0.97
-    closer = piste.explain(planted.text, classifier, target="positive", tolerance=0.03)
+    closer = piste.explain(planted.text, classifier, "slalom", target="positive", tolerance=0.03)
     assert min(correlations(planted, closer)) > 0.98
 
 
@@ -60,7 +61,8 @@ def test_the_other_target_has_the_opposite_values():
     planted = PlantedSlalom(12)
     classifier = piste.from_function(planted)
     plus, minus = (
-        piste.explain(planted.text, classifier, target=label) for label in ("positive", "negative")
+        piste.explain(planted.text, classifier, "slalom", target=label)
+        for label in ("positive", "negative")
     )
     assert plus.scores["value"] == pytest.approx(-minus.scores["value"], abs=1e-6)
     assert plus.scores["importance"] == pytest.approx(minus.scores["importance"], abs=1e-6)
@@ -68,7 +70,7 @@ def test_the_other_target_has_the_opposite_values():
 
 def test_another_seed_asks_other_sequences(demo):
     first, second = (piste.explain(REVIEW, demo, seed=seed) for seed in (1, 2))
-    assert (first.scores["value"] != second.scores["value"]).any()
+    assert (first.scores["effect"] != second.scores["effect"]).any()
 
 
 def test_the_words_a_person_would_name_stand_at_the_top(demo):
@@ -81,17 +83,17 @@ def test_the_words_a_person_would_name_stand_at_the_top(demo):
         explanation = piste.explain(text, demo)
         assert explanation.target.index == label
         assert word in {row.player.text for row in explanation.top(4)}
-        assert explanation.scores["lin"][[p.text for p in explanation.players].index(word)] > 0
+        assert explanation.scores["effect"][[p.text for p in explanation.players].index(word)] > 0
 
 
-def test_a_hundred_words_cost_at_most_forty_readings(demo):
+def test_a_hundred_words_cost_at_most_75_readings(demo):
     text = " ".join([REVIEW] * 3)[:600].rsplit(" ", 1)[0]  # few distinct words: cheap
     varied = " ".join(f"{a}{b}" for a in "abcdefghij" for b in ("ook", "ack", "ell", "ing", "ore",
                       "ump", "ade", "ight", "own", "art"))  # 100 distinct words  # fmt: skip
     for content in (text, varied):
         explanation = piste.explain(content, demo)
         encoded = demo.encode(content)
-        assert explanation.cost.tokens <= 40 * (len(encoded.ids) + encoded.frame.size)
+        assert explanation.cost.tokens <= 75 * (len(encoded.ids) + encoded.frame.size)
 
 
 @pytest.mark.parametrize("budget", [0, -3, 5, "9", 2.5, True])
@@ -112,6 +114,8 @@ def test_numbers_that_make_no_sense(demo, settings):
     ("settings", "listed"),
     [
         ({"method": "slalon"}, "slalom, slalom-ana, lime"),
+        ({"method": "contex"}, "Did you mean 'context'"),
+        ({"effort": "best"}, "quick, normal, thorough"),
         ({"unit": "letter"}, "word, token, sentence"),
         ({"target": "happy"}, "negative, positive"),
         ({"target": 2}, "0 to 1"),
@@ -189,8 +193,10 @@ def test_only_control_characters(demo):
 
 def test_one_word_says_there_is_nothing_to_compare(demo):
     explanation = piste.explain("superb", demo)
-    assert "only one distinct word" in " ".join(explanation.notes)
+    assert "The text is a single word" in " ".join(explanation.notes)
     assert explanation.scores["importance"].tolist() == [0.0]
+    slalom = piste.explain("superb", demo, "slalom")
+    assert "only one distinct word" in " ".join(slalom.notes)
 
 
 def test_a_constant_function_says_that_importances_are_unknown():
@@ -217,7 +223,7 @@ def test_special_tokens_are_never_scored(demo):
     explanation = piste.explain(REVIEW, demo, unit="token")
     special = set(demo.tokenizer.all_special_ids)
     assert not special & {token for player in explanation.players for token in player.ids}
-    assert 0 < explanation.frame_share < 1
+    assert 0 < piste.explain(REVIEW, demo, "slalom", unit="token").frame_share < 1
 
 
 def test_repeats_can_have_scores_of_their_own():
@@ -266,6 +272,6 @@ def test_known_answers_change_nothing(demo):
         answers = {}
         cold = piste.explain(text, demo, answers=answers, budget=budget)
         warm = piste.explain(text, demo, answers=answers, budget=budget)
-        assert (cold.scores["lin"] == warm.scores["lin"]).all()
+        assert (cold.scores["effect"] == warm.scores["effect"]).all()
         assert cold.stopped == warm.stopped
         assert warm.cost.forwards == 0

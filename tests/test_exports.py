@@ -31,7 +31,9 @@ def test_a_data_frame_has_a_row_for_every_player(explanation):
     )
     for name, values in explanation.scores.items():
         assert frame[name].tolist() == values.tolist()
-    assert frame["value_error"].tolist() == explanation.errors["value"].tolist()
+    for name in explanation.scores:  # not every score has an error
+        assert (f"{name}_error" in frame) == (name in explanation.errors)
+    assert frame["effect_error"].tolist() == explanation.errors["effect"].tolist()
     frame["value"] = 0.0
     assert explanation.scores["value"].any()  # a copy
 
@@ -50,9 +52,18 @@ def test_the_second_text_of_a_pair_is_marked(demo):
 def test_shap_gets_pieces_that_make_up_the_text_and_scores_that_add_up(explanation):
     found = explanation.to_shap()
     assert "".join(found.data) == TEXT
-    assert found.values.tolist() == explanation.scores["shapley"].tolist()
+    assert found.values.tolist() == explanation.scores["effect"].tolist()
+    assert found.base_values == explanation.base
     assert found.base_values + found.values.sum() == pytest.approx(explanation.target.score)
+    assert found.base_values == pytest.approx(explanation.base, abs=1e-6)
     assert found.output_names == "positive"
+
+
+def test_the_scores_of_other_methods_start_from_what_they_leave(demo):
+    slalom = piste.explain(TEXT, demo, "slalom").to_shap()
+    assert slalom.base_values + slalom.values.sum() == pytest.approx(
+        piste.explain(TEXT, demo, "slalom").target.score
+    )
 
 
 def test_shap_plots_it(explanation):
@@ -64,7 +75,7 @@ def test_shap_plots_it(explanation):
 
 def test_the_way_there_and_back(explanation, demo):
     again = piste.explain(TEXT, demo, piste.adapt(explanation.to_shap()))
-    assert np.allclose(again.scores["weight"], explanation.scores["shapley"])
+    assert np.allclose(again.scores["weight"], explanation.scores["effect"])
 
 
 def test_scores_without_a_side_are_refused(demo, explanation):
@@ -76,7 +87,7 @@ def test_scores_without_a_side_are_refused(demo, explanation):
 
 def test_the_scores_of_another_class_are_refused(demo):
     every = piste.explain(TEXT, demo, target="all")
-    (other,) = [name for name in every.scores if name.startswith("value: ")]
+    (other,) = [name for name in every.scores if name.startswith("effect: ")]
     with pytest.raises(piste.PisteError, match="no score"):
         every.to_shap(other)
 

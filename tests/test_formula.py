@@ -29,7 +29,8 @@ def test_the_formula_is_slalom():
 
 def test_it_predicts_what_the_planted_model_says():
     planted = PlantedSlalom(20)
-    explanation = piste.explain(planted.text, piste.from_function(planted), target="positive")
+    classifier = piste.from_function(planted)
+    explanation = piste.explain(planted.text, classifier, "slalom", target="positive")
     words = planted.text.split()
     for gone in ([0], [3, 7], [1, 2, 5, 19]):
         rest = " ".join(word for index, word in enumerate(words) if index not in gone)
@@ -38,8 +39,8 @@ def test_it_predicts_what_the_planted_model_says():
 
 
 def test_the_change_of_one_player_is_its_removal_score(demo):
-    for focus in ("tokens", "text"):
-        explanation = piste.explain(REVIEW, demo, piste.Slalom(focus=focus))
+    for method in ("context", "slalom"):
+        explanation = piste.explain(REVIEW, demo, method)
         for index in (0, 4):
             assert explanation.change([index]) == pytest.approx(
                 explanation.scores["removal"][index], abs=1e-6
@@ -47,7 +48,7 @@ def test_the_change_of_one_player_is_its_removal_score(demo):
 
 
 def test_it_travels_through_json(demo):
-    explanation = piste.explain(REVIEW, demo, piste.Slalom(focus="text"))
+    explanation = piste.explain(REVIEW, demo, "slalom")
     again = Explanation.from_dict(json.loads(explanation.to_json()))
     assert again.change([1, 2]) == pytest.approx(explanation.change([1, 2]))
     assert again == explanation
@@ -63,7 +64,7 @@ def test_without_a_formula_the_scores_are_summed():
 
 @pytest.mark.parametrize("lengths", [[], [0.0], [-3.0], [5.0, 2.0]])
 def test_lengths_that_make_no_sense_are_refused(demo, lengths):
-    data = piste.explain("A fine film.", demo).to_dict()
+    data = piste.explain("A fine film.", demo, "slalom").to_dict()
     data["formula"] |= {"lengths": lengths, "level": lengths, "scale": lengths}
     with pytest.raises(FileError, match="lengths"):
         Explanation.from_dict(data)

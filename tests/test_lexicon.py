@@ -99,7 +99,7 @@ def test_the_errors_cover_the_truth():
 
 def test_a_text_is_explained_without_a_question(planted, classifier, lexicon):
     text = corpus(planted, 1, seed=9)[0]
-    found = piste.explain(text, classifier, lexicon=lexicon, refine=0, target="yes")
+    found = piste.explain(text, classifier, "slalom", lexicon=lexicon, refine=0, target="yes")
     assert found.cost.forwards == 1
     values, importances = planted.truth([player.text for player in found.players])
     assert found.scores["value"] == pytest.approx(values, abs=0.06)
@@ -111,8 +111,8 @@ def test_a_text_is_explained_without_a_question(planted, classifier, lexicon):
 
 def test_towards_the_other_label_the_signs_turn(planted, classifier, lexicon):
     text = corpus(planted, 1, seed=9)[0]
-    yes = piste.explain(text, classifier, lexicon=lexicon, refine=0, target="yes")
-    no = piste.explain(text, classifier, lexicon=lexicon, refine=0, target="no")
+    yes = piste.explain(text, classifier, "slalom", lexicon=lexicon, refine=0, target="yes")
+    no = piste.explain(text, classifier, "slalom", lexicon=lexicon, refine=0, target="no")
     assert no.scores["value"] == pytest.approx(-yes.scores["value"])
     assert no.scores["importance"] == pytest.approx(yes.scores["importance"])
 
@@ -123,11 +123,11 @@ def test_unknown_words_are_asked_about_and_said(planted, classifier):
     texts = [" ".join(rng.choice(known, 12, replace=False)) for _ in range(40)]
     lexicon = piste.build_lexicon(texts, classifier)
     text = " ".join([*known[:8], planted.words[55]])
-    found = piste.explain(text, classifier, lexicon=lexicon, target="yes")
+    found = piste.explain(text, classifier, "slalom", lexicon=lexicon, target="yes")
     assert found.cost.forwards > 1
     assert any("not in the lexicon" in note and "w55" in note for note in found.notes)
     assert found.scores["value"][-1] == pytest.approx(planted.values["w55"], abs=0.2)
-    silent = piste.explain(text, classifier, lexicon=lexicon, refine=0)
+    silent = piste.explain(text, classifier, "slalom", lexicon=lexicon, refine=0)
     assert any("average scores" in note for note in silent.notes)
 
 
@@ -259,8 +259,8 @@ def test_written_and_read_again(tmp_path, lexicon, classifier, planted):
         lexicon.save(tmp_path / name)
         again = Lexicon.load(tmp_path / name)
         text = corpus(planted, 1, seed=3)[0]
-        one = piste.explain(text, classifier, lexicon=lexicon, refine=0)
-        two = piste.explain(text, classifier, lexicon=str(tmp_path / name), refine=0)
+        one = piste.explain(text, classifier, "slalom", lexicon=lexicon, refine=0)
+        two = piste.explain(text, classifier, "slalom", lexicon=str(tmp_path / name), refine=0)
         assert (one.scores["lin"] == two.scores["lin"]).all()
         assert again.keys == lexicon.keys
     assert (tmp_path / "lexicon.json.gz").stat().st_size < (
@@ -334,7 +334,7 @@ def test_a_real_model_of_three_classes(wordpiece):
     # The fit goes by steps and ends near: the trained tokenizer, and so the model, vary by process.
     largest = np.abs(lexicon.values).max()
     assert np.abs(lexicon.values.sum(axis=1)).max() < 1e-3 * largest
-    found = piste.explain(texts[0], classifier, lexicon=lexicon, refine=0, target=2)
+    found = piste.explain(texts[0], classifier, "slalom", lexicon=lexicon, refine=0, target=2)
     assert found.target.index == 2
     assert "mean of all classes" in found.target.scale
     asked = piste.explain(texts[0], classifier, lexicon=lexicon, target=2)
@@ -359,6 +359,6 @@ def test_what_cannot_be(classifier, lexicon, planted):
         piste.explain("w1 w2", classifier, "lime", lexicon=lexicon)
     other = piste.from_function(planted, ["a", "b"])
     with pytest.raises(PisteError, match="built for"):
-        piste.explain("w1 w2", other, lexicon=lexicon)
+        piste.explain("w1 w2", other, "slalom", lexicon=lexicon)
     with pytest.raises(PisteError, match="built for"):
-        piste.explain("w1 w2", classifier, lexicon=lexicon, unit="sentence")
+        piste.explain("w1 w2", classifier, "slalom", lexicon=lexicon, unit="sentence")

@@ -22,7 +22,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_much_is_said_with_verbose():
     loud = run("--verbose", "explain", TEXT)
     assert "piste.models.loading: Loaded demo" in loud.stderr
-    assert "piste.methods.slalom: Round 1" in loud.stderr
+    assert "piste.methods.context: Round 1" in loud.stderr
     assert "superb" not in loud.stderr  # what people write stays out of logs
 
 

@@ -1,6 +1,7 @@
 """A thousand malformed explanation files: refused with a reason, or good for every rendering."""
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -17,10 +18,11 @@ BLOCK = 100
 @pytest.fixture(scope="module")
 def valid():
     planted = PlantedSlalom(6)
-    text = planted.text + " w1 w1"
-    found = piste.explain(text, piste.from_function(planted), target="positive").to_dict()
-    assert found["formula"]
-    assert found["errors"]
+    classifier = piste.from_function(planted.noisy(1.0))
+    method = piste.Context(mean="slalom")
+    found = piste.explain(planted.text + " w1 w1", classifier, method, target="positive").to_dict()
+    assert all(found[name] for name in ("formula", "errors", "parts", "flip", "core"))
+    assert found["parts"]["on_slalom"]
     return found
 
 
@@ -31,6 +33,13 @@ def rendered(explanation: piste.Explanation) -> None:
         shown.encode("utf-8")
     if explanation.players:
         explanation.change([0])
+    if explanation.parts is not None:
+        for kept in ([], range(len(explanation.players))):
+            told = explanation.predict(kept)
+            assert math.isfinite(told.score)
+            assert math.isfinite(told.error)
+            assert told.error >= 0
+        assert all(math.isfinite(pair.effect) for pair in explanation.pairs())
 
 
 @pytest.mark.parametrize("start", range(0, FILES, BLOCK))
@@ -58,6 +67,29 @@ def test_a_malformed_file_is_refused_or_can_be_shown(start: int, valid, tmp_path
         (("target", "index"), 7, "not one of its labels"),
         (("target", "label"), "another", "not one of its labels"),
         (("settings",), {1: 2}, "name of a field"),
+        (("players", 0, "group"), 10**20, "no group"),
+        (("players", 0, "group"), -1, "no group"),
+        (("base",), "0", "expected a number"),
+        (("parts", "kept"), ["1" * 8], "one for each player"),
+        (("parts", "kept", 0), "1" * 9, "one for each player"),
+        (("parts", "kept", 0), "1" * 7 + "2", "one for each player"),
+        (("parts", "kept", 0), "１" * 8, "one for each player"),
+        (("parts", "kept", 0), 11111111, "expected a text"),
+        (("parts", "answers"), [0.0], "do not fit"),
+        (("parts", "answers", 0), None, "expected a number"),
+        (("parts", "relevances"), [1.0], "do not fit"),
+        (("parts", "relevances", 0), 0.0, "not above 0"),
+        (("parts", "noise"), 0.0, "noise is not above 0"),
+        (("parts", "amplitude"), -1.0, "amplitude is not above 0"),
+        (("parts", "inflation"), 0.0, "inflation is not above 0"),
+        (("parts", "slope"), -51.0, "steeper"),
+        (("parts", "on_slalom"), 1, "not true or false"),
+        (("formula",), None, "formula"),  # the parts stand on it
+        (("flip", "players", 0), 8, "no player 8"),
+        (("core", "players", 0), -1, "no player -1"),
+        (("flip", "players"), 3, "expected a list"),
+        (("flip", "error"), -0.1, "below 0"),
+        (("core", "label"), None, "expected a text"),
     ],
 )
 def test_what_would_lie_in_a_picture_is_refused(valid, path, value, message) -> None:

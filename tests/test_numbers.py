@@ -42,7 +42,7 @@ def whole(explanation: piste.Explanation) -> piste.Explanation:
 @pytest.mark.parametrize("kind", CONSTANT)
 def test_a_constant_model(kind: str, method: str) -> None:
     found = whole(piste.explain(TEXT, piste.from_function(CONSTANT[kind]), method))
-    if method in ("lime", "kernel-shap", "occlusion", "linear", "gam"):
+    if method in ("context", "lime", "kernel-shap", "occlusion", "linear", "gam"):
         assert np.ptp(found.scores[found.primary]) < 1e-3  # no word says more than another
 
 
@@ -78,13 +78,13 @@ def test_weights_that_are_no_numbers(wordpiece) -> None:
     with torch.no_grad():
         model.classifier.weight.fill_(float("nan"))
     asked = piste.load(model, wordpiece, backend="torch")
-    for method in ("slalom", *INSIDE):
+    for method in ("context", "slalom", *INSIDE):
         with pytest.raises(OutputError, match="not finite"):
             piste.explain(TEXT, asked, method)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
-@pytest.mark.parametrize("method", ["slalom", "lime", *INSIDE])
+@pytest.mark.parametrize("method", ["context", "slalom", "lime", *INSIDE])
 def test_other_precisions(method: str, dtype: torch.dtype, wordpiece) -> None:
     model = tiny_bert(len(wordpiece)).to(dtype)
     found = whole(piste.explain(TEXT, piste.load(model, wordpiece, backend="torch"), method))
@@ -117,7 +117,7 @@ def test_dropout_is_off_while_we_ask_and_on_again(wordpiece) -> None:
     model = tiny_bert(len(wordpiece), hidden_dropout_prob=0.5, classifier_dropout=0.5)
     calm = piste.explain(TEXT, piste.load(model.eval(), wordpiece, backend="torch"))
     asked = piste.load(model.train(), wordpiece, backend="torch")
-    for method in ("slalom", *INSIDE):
+    for method in ("context", "slalom", *INSIDE):
         first, second = piste.explain(TEXT, asked, method), piste.explain(TEXT, asked, method)
         assert (first.scores[first.primary] == second.scores[first.primary]).all()
         assert first.target == calm.target
@@ -132,7 +132,7 @@ def test_training_mode_comes_back_after_an_error(wordpiece, monkeypatch) -> None
         raise KeyboardInterrupt
 
     monkeypatch.setattr(model, "forward", fail)
-    for method in ("slalom", "gradients"):
+    for method in ("context", "slalom", "gradients"):
         with pytest.raises(KeyboardInterrupt):
             piste.explain(TEXT, asked, method)
         assert all(module.training for module in model.modules())

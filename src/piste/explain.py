@@ -20,7 +20,8 @@ from piste.models.protocol import Classifier
 from piste.models.query import Meter, OnRound, Progress, Query, turn
 from piste.models.sharing import Gathering
 from piste.options import ALL, Options
-from piste.result.explanation import Cost, Explanation, Target
+from piste.result.explanation import Explanation, Target
+from piste.result.facts import Cost
 from piste.result.merging import merged
 from piste.text.encoding import Encoding, cut, texts
 

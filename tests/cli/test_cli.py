@@ -167,12 +167,43 @@ def test_the_progress_bar_waits_a_second(monkeypatch):
     assert bar.bar.tasks[0].completed == 2
 
 
-def test_the_focus_is_slaloms():
-    found = run("explain", TEXT, "--focus", "text", "--json", "-")
-    assert json.loads(found.stdout)["settings"]["focus"] == "text"
-    refused = run("explain", TEXT, "--method", "lime", "--focus", "text")
-    assert b"has no focus" in refused.stderr
-    assert b"Did you mean 'text'" in run("explain", TEXT, "--focus", "txt").stderr
+def test_a_fidelity_can_be_asked_for(tmp_path):
+    out = tmp_path / "out.json"
+    text = "The plot is thin, but the acting is superb, and I was never bored at all."
+    low = CliRunner().invoke(
+        app, ["explain", text, "--json", str(out), "--effort", "quick", "--min-fidelity", "1"]
+    )
+    assert low.exit_code == 3
+    explanation = piste.Explanation.from_json(out)  # written all the same
+    assert f"The held-out R² is {explanation.fidelity.r2:.3f}" in low.stderr
+    assert "--min-fidelity asks for 1." in low.stderr
+    assert "--effort thorough" in low.stderr
+    fine = CliRunner().invoke(app, ["explain", text, "--min-fidelity", "-5"])
+    assert fine.exit_code == 0
+    unknown = CliRunner().invoke(
+        app, ["explain", text, "--method", "attention", "--min-fidelity", "0"]
+    )
+    assert unknown.exit_code == 3
+    assert "unknown" in unknown.stderr
+
+
+@pytest.mark.parametrize("r2", ["nan", "1.5"])
+def test_a_fidelity_that_cannot_be_is_refused(r2):
+    found = CliRunner().invoke(app, ["explain", TEXT, "--min-fidelity", r2])
+    assert isinstance(found.exception, piste.PisteError)
+    assert "--min-fidelity" in str(found.exception)
+
+
+def test_a_text_that_was_asked_in_full_is_faithful():
+    assert CliRunner().invoke(app, ["explain", "superb", "--min-fidelity", "1"]).exit_code == 0
+
+
+def test_the_effort_is_contexts():
+    found = CliRunner().invoke(app, ["explain", TEXT, "--effort", "quick", "--json", "-"])
+    assert json.loads(found.stdout)["settings"]["effort"] == "quick"
+    refused = CliRunner().invoke(app, ["explain", TEXT, "--effort", "quik"])
+    assert isinstance(refused.exception, piste.PisteError)
+    assert "Did you mean 'quick'" in str(refused.exception)
 
 
 def test_a_terminal_of_few_letters_keeps_the_signs():

@@ -65,7 +65,9 @@ def scores_are_finite_and_aligned(method: Method, named: Named) -> None:
     for scores in (*explanation.scores.values(), *explanation.errors.values()):
         assert scores.shape == (len(explanation.players),)
         assert np.isfinite(scores).all()
-    assert not explanation.errors or explanation.errors.keys() == explanation.scores.keys()
+    assert explanation.errors.keys() <= explanation.scores.keys()  # a relevance has none
+    assert all((errors >= 0).all() for errors in explanation.errors.values())
+    assert not explanation.errors or explanation.primary in explanation.errors
     assert explanation.method == method.name
 
 

@@ -94,7 +94,7 @@ def nobody(data: Any, rng: random.Random) -> None:
         data["players"] = []
         for part in ("scores", "errors"):
             data[part] = {name: [] for name in data[part]}
-        data["formula"] = None
+        data["formula"] = data["parts"] = data["flip"] = data["core"] = None
     elif kind == 1:
         data["text"] = rng.choice(ODD_TEXTS)
     else:

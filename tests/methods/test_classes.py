@@ -6,6 +6,7 @@ import pytest
 import piste
 from piste.decision import CENTRED
 from piste.errors import SettingError
+from piste.result.scores import CLASS
 from tests.conftest import tiny_bert
 
 WORDS = [f"w{index}" for index in range(12)]
@@ -35,7 +36,7 @@ def planted(labels=LABELS, seed=0):
 
 def test_a_planted_model_of_four_classes_is_recovered():
     classifier, values, importances = planted()
-    found = piste.explain(TEXT, classifier, target="all")
+    found = piste.explain(TEXT, classifier, "slalom", target="all")
     index = found.target.index
     assert found.target.scale == CENTRED
     assert found.scores["importance"] == pytest.approx(importances, abs=0.02)
@@ -47,7 +48,7 @@ def test_a_planted_model_of_four_classes_is_recovered():
 
 def test_the_values_of_a_word_sum_to_zero_on_a_real_model(wordpiece):
     classifier = piste.load(tiny_bert(len(wordpiece), num_labels=5), wordpiece, backend="torch")
-    found = piste.explain("the film was good, the plot not bad", classifier, target="all")
+    found = piste.explain("the film was good, the plot not bad", classifier, "slalom", target="all")
     values = [scores for name, scores in found.scores.items() if name.startswith("value")]
     assert len(values) == 5
     assert np.sum(values, axis=0) == pytest.approx(np.zeros(len(found.players)), abs=1e-6)
@@ -69,7 +70,7 @@ def test_one_against_the_rest_explains_log_odds():
     others = np.delete(logits, 2)
     assert found.target.scale == "log-odds"
     assert found.target.score == pytest.approx(logits[2] - np.log(np.exp(others).sum()))
-    assert "value: ask" not in found.scores
+    assert not any(CLASS in name for name in found.scores)
 
 
 @pytest.mark.parametrize("method", ["lime", "kernel-shap", "occlusion", "gam", "linear"])
@@ -116,7 +117,7 @@ def test_a_single_output_has_no_runner_up_and_no_classes(wordpiece):
         piste.explain("good", classifier, target="runner-up")
     found = piste.explain("the film was good", classifier, target="all")  # all is the one
     assert (
-        found.scores["lin"] == piste.explain("the film was good", classifier).scores["lin"]
+        found.scores["effect"] == piste.explain("the film was good", classifier).scores["effect"]
     ).all()
     assert found.target.scale == "raw score"
     assert found.target.probability is None
@@ -141,7 +142,7 @@ def test_of_a_thousand_classes_the_likeliest_are_told():
         return [sum(weights[word] for word in text.split()) for text in texts]
 
     classifier = piste.from_function(function, [f"class {i}" for i in range(1000)])
-    for method in ("slalom", "occlusion"):
+    for method in ("context", "slalom", "occlusion"):
         found = piste.explain(TEXT, classifier, method, target="all")
         assert sum(":" in name for name in found.scores) <= 12
         assert any("1,000 classes" in note for note in found.notes)
@@ -150,8 +151,23 @@ def test_of_a_thousand_classes_the_likeliest_are_told():
 
 
 def test_a_wrong_way_to_treat_classes():
-    with pytest.raises(SettingError, match="one-vs-rest"):
-        piste.Slalom(classes="softmax")
+    for method in (piste.Context, piste.Slalom):
+        with pytest.raises(SettingError, match="one-vs-rest"):
+            method(classes="softmax")
+
+
+def test_the_effects_of_a_word_sum_to_zero_over_the_classes(wordpiece):
+    """Every class's effects sum to its own score less its base, on the scale that all share."""
+    classifier = piste.load(tiny_bert(len(wordpiece), num_labels=5), wordpiece, backend="torch")
+    found = piste.explain("the film was good, the plot not bad", classifier, target="all")
+    effects = [scores for name, scores in found.scores.items() if name.startswith("effect")]
+    assert len(effects) == 5
+    assert found.target.scale == CENTRED
+    assert found.base + effects[0].sum() == pytest.approx(found.target.score, abs=1e-6)
+    assert np.sum(effects, axis=0) == pytest.approx(np.zeros(len(found.players)), abs=1e-6)
+    assert {name for name in found.errors if name.startswith("effect")} == {
+        name for name in found.scores if name.startswith("effect")
+    }
 
 
 @pytest.mark.parametrize("method", ["lime", "kernel-shap", "linear", "gam", "occlusion"])

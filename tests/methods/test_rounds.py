@@ -56,11 +56,10 @@ def test_a_tolerance_that_cannot_be_met_ends_at_ten_times_the_usual():
     assert 3 * usual.cost.forwards < patient.cost.forwards <= 11 * usual.cost.forwards
 
 
-@pytest.mark.parametrize("focus", ["tokens", "text"])
 @pytest.mark.parametrize("words", [2, 5, 20, 60])
-def test_small_budgets_never_fail_on_the_way(words, focus):
+def test_small_budgets_never_fail_on_the_way(words):
     for budget in (*range(12, 34, 3), 60):
-        explanation = explain(PlantedSlalom(words), method=piste.Slalom(focus=focus), budget=budget)
+        explanation = explain(PlantedSlalom(words), budget=budget)
         assert explanation.cost.forwards <= budget
         assert all(np.isfinite(scores).all() for scores in explanation.scores.values())
 
@@ -73,20 +72,13 @@ def test_a_model_that_jumps_between_two_answers():
         return np.array([4.0 if {"w3", "w9"} <= set(t.split()) else -4.0 for t in texts])
 
     for seed in range(4):
-        found = piste.explain(text, piste.from_function(both), budget=25, seed=seed)
+        found = piste.explain(text, piste.from_function(both), "slalom", budget=25, seed=seed)
         assert np.isfinite(found.scores["lin"]).all()
 
 
 @pytest.mark.parametrize("budget", [30, 60, 150, 400, 1500])
-@pytest.mark.parametrize("focus", ["tokens", "text"])
-def test_rounds_never_overspend(budget, focus):
-    explanation = explain(
-        PlantedSlalom(30),
-        noise=0.5,
-        method=piste.Slalom(focus=focus),
-        budget=budget,
-        tolerance=1e-3,
-    )
+def test_rounds_never_overspend(budget):
+    explanation = explain(PlantedSlalom(30), noise=0.5, budget=budget, tolerance=1e-3)
     assert explanation.cost.forwards <= budget
     assert explanation.stopped is None or explanation.stopped.reason == "budget"
 
@@ -117,10 +109,10 @@ def test_the_rounds_do_not_see_the_checks():
 
     original = module._checked
 
-    def spy(samples, fit, local, checks):
+    def spy(samples, fit, checks):
         fitted.extend(samples.rows.row(i).tolist() for i in range(len(samples.rows)))
         checked.extend(rows.row(i).tolist() for rows in checks.values() for i in range(len(rows)))
-        return original(samples, fit, local, checks)
+        return original(samples, fit, checks)
 
     module._checked = spy
     try:
@@ -174,6 +166,6 @@ def test_standing_by_hand():
 
 
 def test_the_output_says_why_it_stopped(demo):
-    explanation = piste.explain(REVIEW, demo, tolerance=0.9)
+    explanation = piste.explain(REVIEW, demo, "slalom", tolerance=0.9)
     assert "Stable after 1 round of questions" in " ".join(str(explanation).split())
     assert "known within" in explanation.to_html()

@@ -65,7 +65,7 @@ def test_fresh_sequences_are_fresh():
         asked.append(texts)
         return planted(texts)
 
-    piste.explain(planted.text, piste.from_function(function))
+    piste.explain(planted.text, piste.from_function(function), "slalom")
     assert len(asked.pop()) == 1  # asked again in the end, to see whether answers are steady
     everything = [text for batch in asked for text in batch]
     assert len(everything) == len(set(everything))
@@ -78,7 +78,7 @@ def test_one_word_has_a_score_whatever_is_asked(method):
 
 
 def test_one_word_leaves_nothing_to_check():
-    explanation = piste.explain("w0", piste.from_function(PlantedSlalom(1)))
+    explanation = piste.explain("w0", piste.from_function(PlantedSlalom(1)), "slalom")
     assert explanation.fidelity is None
 
 
@@ -88,7 +88,7 @@ def test_without_the_frame_player_no_share_is_reported(demo):
 
 
 def test_the_frame_player_makes_the_fit_hold_across_lengths(demo):
-    with_frame = piste.explain(REVIEW, demo)
+    with_frame = piste.explain(REVIEW, demo, "slalom")
     without = piste.explain(REVIEW, demo, piste.Slalom(frame=False))
     assert with_frame.fit.loss < without.fit.loss
 
@@ -99,17 +99,17 @@ def test_a_bad_surrogate_is_seen_in_its_fidelity():
         lambda texts: np.array([zlib.crc32(t.encode()) % 7 - 3.0 for t in texts])
     )
     text = " ".join(f"w{i}" for i in range(20))
-    assert piste.explain(text, function).fidelity.r2 < 0.3
+    assert piste.explain(text, function, "slalom").fidelity.r2 < 0.3
 
 
 def test_a_small_budget_asks_words_alone_first_and_says_what_it_missed():
     planted = PlantedSlalom(40)
     classifier = piste.from_function(planted)
-    small = piste.explain(planted.text, classifier, budget=30)
+    small = piste.explain(planted.text, classifier, "slalom", budget=30)
     assert "never asked about" in " ".join(small.notes)
     alone = [row for row in classifier_rows(small) if row == 1]
     assert len(alone) >= 10
-    enough = piste.explain(planted.text, classifier)
+    enough = piste.explain(planted.text, classifier, "slalom")
     assert not enough.notes
 
 
@@ -122,7 +122,8 @@ def classifier_rows(explanation: piste.Explanation) -> list[int]:
         lengths.extend(len(text.split()) for text in texts)
         return planted(texts)
 
-    piste.explain(explanation.text, piste.from_function(function), budget=explanation.budget)
+    classifier = piste.from_function(function)
+    piste.explain(explanation.text, classifier, "slalom", budget=explanation.budget)
     return lengths
 
 
@@ -131,21 +132,22 @@ def test_importances_that_cannot_be_known_are_named():
     planted = PlantedSlalom(20)
     planted.values = dict.fromkeys(planted.words, 1.0)
     text = planted.text
-    explanation = piste.explain(text, piste.from_function(planted.noisy(0.01)))
+    explanation = piste.explain(text, piste.from_function(planted.noisy(0.01)), "slalom")
     unknown = int(re.search(r"importance of (\d+) of 20", explanation.notes[0]).group(1))
     assert unknown >= 10
-    told = piste.explain(text, piste.from_function(PlantedSlalom(20)))
+    told = piste.explain(text, piste.from_function(PlantedSlalom(20)), "slalom")
     assert "cannot be told" not in " ".join(told.notes)
 
 
 def test_one_word_needs_next_to_no_budget():
-    assert piste.explain("w0", piste.from_function(PlantedSlalom(1)), budget=2).cost.forwards == 1
+    classifier = piste.from_function(PlantedSlalom(1))
+    assert piste.explain("w0", classifier, "slalom", budget=2).cost.forwards == 1
 
 
 def test_more_words_than_can_be_fitted_are_refused():
     text = " ".join(f"w{index}" for index in range(3000))
     with pytest.raises(InputError, match="2,000 are the most"):
-        piste.explain(text, piste.from_function(lambda texts: np.zeros(len(texts))))
+        piste.explain(text, piste.from_function(lambda texts: np.zeros(len(texts))), "slalom")
 
 
 @pytest.mark.parametrize(

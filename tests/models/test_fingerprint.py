@@ -204,9 +204,9 @@ def test_a_lexicon_refuses_another_model_of_the_same_name(wordpiece):
     one, other = (load(tiny_bert(len(wordpiece), seed), wordpiece) for seed in (0, 1))
     assert one.name == other.name
     lexicon = piste.build_lexicon(texts, one)
-    piste.explain(texts[0], one, lexicon=lexicon, refine=0)
+    piste.explain(texts[0], one, "slalom", lexicon=lexicon, refine=0)
     with pytest.raises(SettingError, match=r"another model called 'BertFor.*build one"):
-        piste.explain(texts[0], other, lexicon=lexicon, refine=0)
+        piste.explain(texts[0], other, "slalom", lexicon=lexicon, refine=0)
     with pytest.raises(SettingError, match="another model"):
         check_lexicon(lexicon, other)
 
@@ -217,9 +217,9 @@ def test_a_lexicon_refuses_another_function_of_the_same_name(tmp_path):
     other = piste.from_function(additive({"good": 1.0, "bad": -1.1}), name="same")
     piste.build_lexicon(texts, one, out=tmp_path / "lexicon.json")
     again = piste.from_function(additive({"good": 1.0, "bad": -1.0}), name="same")
-    piste.explain(texts[0], again, lexicon=tmp_path / "lexicon.json", refine=0)
+    piste.explain(texts[0], again, "slalom", lexicon=tmp_path / "lexicon.json", refine=0)
     with pytest.raises(SettingError, match="another model called 'same'"):
-        piste.explain(texts[0], other, lexicon=tmp_path / "lexicon.json", refine=0)
+        piste.explain(texts[0], other, "slalom", lexicon=tmp_path / "lexicon.json", refine=0)
 
 
 def test_a_model_is_compared_with_a_lexicon_once(monkeypatch, gpt2):
@@ -227,18 +227,18 @@ def test_a_model_is_compared_with_a_lexicon_once(monkeypatch, gpt2):
     counted = []
     monkeypatch.setattr("piste.models.fingerprint.difference", lambda *given: counted.append(given))
     for _ in range(3):
-        piste.explain("a good film", gpt2, lexicon=lexicon, refine=0)
+        piste.explain("a good film", gpt2, "slalom", lexicon=lexicon, refine=0)
     assert len(counted) == 1
 
 
 def test_a_model_that_is_trained_on_is_compared_again(wordpiece):
     classifier = load(tiny_bert(len(wordpiece)), wordpiece)
     lexicon = piste.build_lexicon(["the film was good", "a bad plot"], classifier)
-    piste.explain("a good film", classifier, lexicon=lexicon, refine=0)
+    piste.explain("a good film", classifier, "slalom", lexicon=lexicon, refine=0)
     for weight in classifier.model.classifier.parameters():
         weight.data.copy_(weight.data + 0.1)  # counted by nobody
     with pytest.raises(SettingError, match="another model"):
-        piste.explain("a good film", classifier, lexicon=lexicon, refine=0)
+        piste.explain("a good film", classifier, "slalom", lexicon=lexicon, refine=0)
 
 
 def test_a_decoder_has_a_digest(byte_level):

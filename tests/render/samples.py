@@ -1,19 +1,14 @@
 """Explanations made by hand, for the rendering tests."""
 
+import functools
 import re
 from typing import Any
 
 import numpy as np
 
-from piste.result.explanation import (
-    Agreement,
-    Cost,
-    Explanation,
-    Fidelity,
-    FitReport,
-    Player,
-    Target,
-)
+import piste
+from piste.result.explanation import Explanation, Player, Target
+from piste.result.facts import Agreement, Cost, Fidelity, FitReport
 
 REVIEW = (
     "I went in expecting very little, and for the first twenty minutes the film seemed determined "
@@ -135,3 +130,27 @@ def weighted(**changes: Any) -> Explanation:
 def many(count: int = 10_000) -> Explanation:
     text = " ".join(f"word{i % (count // 2)}" for i in range(count))
     return sample(text)
+
+
+MEAL = "the meal was not good but how many dishes were great and fine"
+WORTH = {"good": 2.0, "great": 2.0, "fine": 2.0, "not": -0.5}
+
+
+def feel(texts: list[Any]) -> np.ndarray:
+    """A model that knows three combinations: not good, how many, and great that is fine too."""
+    scores = []
+    for text in texts:
+        words = set((text if isinstance(text, str) else " ".join(text)).split())
+        score = sum(WORTH.get(word, 0.0) for word in words)
+        score -= 5.0 * ({"not", "good"} <= words)
+        score += 3.0 * ({"how", "many"} <= words)
+        score -= 1.5 * ({"great", "fine"} <= words)
+        scores.append(score)
+    return np.array(scores)
+
+
+@functools.cache
+def in_context(text: str = MEAL, pair: str | None = None, unit: str = "word") -> Explanation:
+    """An explanation by `context`, with interactions."""
+    model = piste.from_function(feel, ["no", "yes"], name="feel")
+    return piste.explain(text, model, pair=pair, unit=unit)

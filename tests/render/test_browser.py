@@ -9,7 +9,7 @@ import pytest
 from piste.render.html import fragment, page
 from piste.result.explanation import Explanation
 from tests.browser import Opened
-from tests.render.samples import many, sample, weighted
+from tests.render.samples import in_context, many, sample, weighted
 from tests.test_hostile import TOKENS, compared, made_from
 
 if not os.environ.get("CI"):
@@ -55,6 +55,42 @@ def test_a_word_lights_its_point_and_its_row(tab: Page, tmp_path: Path) -> None:
     tab.locator("h1").hover()
     assert opened.lit("") == []
     expect(tab.locator("#tip")).to_be_hidden()
+
+
+def test_a_word_shows_what_acts_together_with_it(tab: Page, tmp_path: Path) -> None:
+    opened = open_explanation(tab, in_context(), tmp_path)
+    opened.word("good").hover()
+    assert opened.lit("#text .w") == ["good"]
+    assert "not" in tab.locator("#text .with").all_text_contents()
+    expect(opened.word("not")).to_have_attribute("data-side", "a")
+    assert tab.locator("#arcs path").count() >= 1
+    expect(tab.locator("#tip")).to_contain_text("with not")
+    tab.locator("h1").hover()
+    assert tab.locator("#text .with").count() == 0
+    assert tab.locator("#arcs path").count() == 0
+    assert opened.complaints == []
+
+
+def test_the_list_of_pairs_lights_both_words(tab: Page, tmp_path: Path) -> None:
+    opened = open_explanation(tab, in_context(), tmp_path)
+    tab.locator(".pair", has_text="how").first.hover()
+    assert opened.lit("#text .w") == ["how", "many"]
+    assert tab.locator("#arcs path").count() == 1
+    tab.locator("h1").hover()
+    tab.locator(".pair").first.focus()  # by keyboard too
+    assert opened.lit("#text .w") == ["not", "good"]
+    tab.keyboard.press("ArrowDown")
+    assert opened.lit("#text .w") == ["how", "many"]
+    assert opened.complaints == []
+
+
+def test_of_equal_words_only_the_one_that_acts_is_lit(tab: Page, tmp_path: Path) -> None:
+    explanation = in_context("good meal , not good wine , fine and great")
+    opened = open_explanation(tab, explanation, tmp_path)
+    first = tab.locator(".pair").first
+    first.hover()
+    assert len(opened.lit("#text .w")) == 2
+    assert opened.complaints == []
 
 
 def test_a_point_lights_all_occurrences_of_its_word(tab: Page, tmp_path: Path) -> None:
@@ -169,9 +205,10 @@ def test_no_width_needs_sideways_scrolling(
         viewport={"width": width, "height": 800},
         color_scheme="dark" if scheme == "dark" else "light",
     )
-    opened = open_explanation(context.new_page(), sample("x" * 300 + " good film"), tmp_path)
-    scroll = opened.page.evaluate("document.documentElement.scrollWidth")
-    assert scroll <= width
+    page = context.new_page()
+    for explanation in (sample("x" * 300 + " good film"), in_context("not " + "x" * 300 + " good")):
+        opened = open_explanation(page, explanation, tmp_path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert opened.page.locator(".chart:visible").count() == 1
     assert opened.complaints == []
     context.close()

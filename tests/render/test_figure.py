@@ -1,5 +1,6 @@
 """The figure: headless, literal, readable, the same each time."""
 
+import dataclasses
 import itertools
 import subprocess
 import sys
@@ -14,8 +15,9 @@ from matplotlib.text import Annotation
 
 from piste.errors import FileError
 from piste.render.figure import LABELS, draw
-from piste.result.explanation import Agreement, Explanation, Fidelity, Target
-from tests.render.samples import many, sample, weighted
+from piste.result.explanation import Explanation, Target
+from piste.result.facts import Agreement, Fidelity
+from tests.render.samples import in_context, many, sample, weighted
 
 
 def names(figure: Figure) -> list[Annotation]:
@@ -133,3 +135,31 @@ def test_the_users_settings_are_neither_used_nor_changed(tmp_path: Path) -> None
 def test_pyplot_is_never_loaded() -> None:
     code = "import sys, piste.render.figure; sys.exit('matplotlib.pyplot' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_effects_and_what_words_do_together_are_drawn() -> None:
+    figure = draw(in_context())
+    shown = texts(figure)
+    for part in ("“not” turns “good”: together", "Without “", "The empty text scores", "effect"):
+        assert part in shown
+    effects, plane = figure.axes
+    assert len(effects.patches) == 10
+    widths = [bar.get_width() for bar in effects.patches]
+    assert widths == [row.scores["effect"] for row in in_context().top(10)]
+    colours = {tuple(colour) for colour in plane.collections[0].get_facecolors().round(2)}
+    assert len(colours) == 2  # by effect, though hardly a value is below 0
+    figure.canvas.draw()
+    for text in figure.texts:
+        assert figure.bbox.count_contains(text.get_window_extent().corners()) == 4
+
+
+def test_scores_without_errors_are_drawn(tmp_path: Path) -> None:
+    whole = in_context()
+    draw(dataclasses.replace(whole, errors={"effect": whole.errors["effect"]}), tmp_path / "a.png")
+
+
+@pytest.mark.parametrize("text", ["not $x_1$ good \\frac {", "日本語 not 很好 good", "good"])
+def test_any_text_in_context_is_literal_and_silent(tmp_path: Path, text: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        draw(in_context(text), tmp_path / "a.png")

@@ -1,5 +1,6 @@
 """The page: complete, self-contained, and not to be broken by what it shows."""
 
+import dataclasses
 import json
 import re
 from html import unescape
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from piste.render.clean import visible
 from piste.render.html import fragment, page
 from piste.result.explanation import Explanation, Target
-from tests.render.samples import REVIEW, many, sample, weighted
+from tests.render.samples import REVIEW, in_context, many, sample, weighted
 
 HOSTILE = (
     "<script>alert(1)</script> </script><img src=x onerror=alert(2)> {{ 7*7 }} {% raw %} "
@@ -163,3 +164,36 @@ def test_the_fragment_is_one_frame_holding_the_page() -> None:
     assert tag == "iframe"
     assert attributes["srcdoc"] == page(explanation)
     assert explanation._repr_html_() == fragment(explanation)
+
+
+def test_what_words_do_together_is_on_the_page() -> None:
+    document = page(in_context())
+    reader = read(document)
+    pairs = [attributes for _, attributes in reader.tags if attributes.get("class") == "pair"]
+    assert [pair["data-p"] for pair in pairs[:2]] == ["3 4", "6 7"]
+    assert [pair["data-side"] for pair in pairs[:2]] == ["a", "f"]
+    assert [pair["tabindex"] for pair in pairs[:2]] == ["0", "-1"]
+    for sentence in ("“not” turns “good”: together", "What would turn it", "The empty text scores"):
+        assert sentence in unescape(document)
+    data = json.loads(document.split('id="data">')[1].split("</script>")[0])
+    assert data["pairs"][0][:2] == [3, 4]
+    assert data["told"] == ["effect", "value", "importance"]
+    assert "Words that act together" not in page(sample())
+
+
+def test_a_number_that_is_exact_has_no_error() -> None:
+    assert "±0<" not in page(in_context())
+    assert "<small>±" in page(in_context())
+
+
+def test_scores_without_errors_have_a_page() -> None:
+    whole = in_context()
+    some = dataclasses.replace(whole, errors={"effect": whole.errors["effect"]})
+    assert page(some)
+
+
+def test_hostile_words_that_act_together_are_text() -> None:
+    text = 'not <script>x</script> good </li><b>y</b> &amp; "how" many \u202e'
+    reader = read(page(in_context(text)))
+    assert all("data-k" in attributes for tag, attributes in reader.tags if tag == "b")
+    assert [tag for tag, _ in reader.tags].count("script") == 2

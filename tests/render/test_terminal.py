@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from piste.render.terminal import as_text, show
-from piste.result.explanation import Agreement, Explanation, Fidelity, Target
+from piste.result.explanation import Explanation, Target
+from piste.result.facts import Agreement, Fidelity
 from tests.render.samples import REVIEW, many, sample, weighted
 
 HOSTILE = (

@@ -4,15 +4,16 @@ import dataclasses
 
 import pytest
 
-from piste.render import words
-from piste.result.explanation import Agreement, Explanation, Fidelity, FitReport, Target
+from piste.render import trust, words
+from piste.result.explanation import Explanation, Target
+from piste.result.facts import Agreement, Fidelity, FitReport
 from tests.render.samples import sample, weighted
 
 RAW = Target(0, "toxic", "raw score", -1.25, None, ("toxic",))
 
 
 def said(explanation: Explanation) -> str:
-    return "\n".join(statement.text for statement in words.statements(explanation))
+    return "\n".join(statement.text for statement in trust.statements(explanation))
 
 
 def test_decision_names_label_probability_and_score() -> None:
@@ -70,11 +71,11 @@ def test_fidelity_is_said_in_plain_words() -> None:
 
 def test_low_fidelity_is_a_warning() -> None:
     poor = sample(fidelity=Fidelity({"short": Agreement(0.4999, 1.0, 90)}))
-    warnings = [statement for statement in words.statements(poor) if statement.warning]
+    warnings = [statement for statement in trust.statements(poor) if statement.warning]
     assert len(warnings) == 1
     assert "do not rely" in warnings[0].text
     assert "R² 0.49" in said(poor)
-    assert "poor" in words.headline(poor)
+    assert "poor" in trust.headline(poor)
 
 
 def test_no_r2_is_explained() -> None:
@@ -82,13 +83,13 @@ def test_no_r2_is_explained() -> None:
     assert "On 1 new short sequence, too few for an R²" in said(few)
     flat = sample(fidelity=Fidelity({"short": Agreement(None, 0.01, 9)}))
     assert "On 9 new short sequences the model's log-odds hardly changes" in said(flat)
-    assert not any(statement.warning for statement in words.statements(flat))
-    assert "unknown" in words.headline(flat)
+    assert not any(statement.warning for statement in trust.statements(flat))
+    assert "unknown" in trust.headline(flat)
 
 
 def test_missing_fidelity_is_said() -> None:
     assert "was not measured" in said(sample(fidelity=None))
-    assert "not measured" in words.headline(sample(fidelity=None))
+    assert "not measured" in trust.headline(sample(fidelity=None))
 
 
 def test_an_unknown_kind_of_check_is_named() -> None:
@@ -136,18 +137,18 @@ def test_braces_in_names_are_only_text() -> None:
 
 
 def test_an_explanation_that_says_the_opposite_of_the_model_is_a_warning() -> None:
-    found = [s for s in words.statements(sample(surrogate_score=-0.2)) if "whole text" in s.text]
+    found = [s for s in trust.statements(sample(surrogate_score=-0.2)) if "whole text" in s.text]
     assert found[0].warning
     assert "opposite" in found[0].text
 
 
 def test_agreement_that_was_not_measured_is_a_warning() -> None:
-    assert words.statements(sample(fidelity=None))[0].warning
+    assert trust.statements(sample(fidelity=None))[0].warning
 
 
 def test_every_kind_of_check_is_rated_by_itself() -> None:
     checks = {"short": Agreement(0.97, 0.1, 20), "deletions": Agreement(-0.04, 0.3, 8)}
-    found = words.statements(sample(fidelity=Fidelity(checks)))
+    found = trust.statements(sample(fidelity=Fidelity(checks)))
     assert "very good" in found[0].text
     assert "poor" in found[1].text
     assert found[2].warning

@@ -49,14 +49,15 @@ def test_explain_is_what_the_library_gives(demo_api, demo):
 
 
 def test_the_stream_tells_progress_rounds_and_the_result(demo_api):
-    asked = {"text": TEXT, "model": "demo", "seed": 3}
+    asked = {"text": TEXT, "model": "demo", "seed": 3, "tolerance": 0.001}
     found = events(demo_api.post("/api/explain/stream", json=asked).text)
     names = [name for name, _ in found]
     assert names[0] == "progress"
     assert names[-1] == "result"
     assert names.count("round") >= 2
     first = json.loads(next(data for name, data in found if name == "round"))
-    assert {"value", "importance", "lin"} == set(first["scores"])
+    assert set(first["scores"]) == {"effect"}
+    assert first["primary"] == "effect"
     assert len(first["charts"][0]["marks"]) == len(set(first["groups"]))
     result = json.loads(found[-1][1])
     assert "".join(text for text, _ in result["view"]["parts"]) == TEXT
@@ -72,8 +73,9 @@ def test_watching_the_rounds_changes_nothing(demo):
     assert len(seen) == watched.stopped.rounds
     for name, scores in plain.scores.items():
         np.testing.assert_allclose(watched.scores[name], scores, rtol=1e-4, atol=1e-4)
-    for name in ("value", "importance", "lin"):
-        np.testing.assert_allclose(seen[-1][name], watched.scores[name], atol=1e-9)
+    for effects in seen:
+        whole = watched.target.score - watched.base
+        assert effects["effect"].sum() == pytest.approx(whole, abs=1e-6)
 
 
 def test_the_true_answer_and_the_predicted_one(demo_api, demo):
@@ -87,6 +89,52 @@ def test_the_true_answer_and_the_predicted_one(demo_api, demo):
     expected = explanation.target.score - explanation.change([superb])
     assert told["predicted"]["score"] == pytest.approx(expected)
     assert (told["before"], told["decision"]) == ("positive", "negative")
+
+
+def test_the_prediction_has_an_error_unless_it_was_asked(demo_api):
+    text = "The plot is thin and slow and the jokes are old, but the acting is superb."
+    asked = {"text": text, "model": "demo"}
+    explanation = piste.Explanation.from_dict(demo_api.post("/api/explain", json=asked).json())
+    removed = [0, 3, 5, 11]
+    said = demo_api.post("/api/answer", json={**asked, "removed": removed}).json()
+    kept = [index for index in range(len(explanation.players)) if index not in removed]
+    prediction = explanation.predict(kept)
+    assert said["predicted"]["score"] == pytest.approx(prediction.score)
+    assert said["predicted"]["error"] == pytest.approx(prediction.error)
+    assert said["whole"]["error"] is None
+    known = next(part for part in explanation.parts.parts if 1 < part.sum() < len(part) - 1)
+    gone = np.flatnonzero(~known).tolist()
+    exact = demo_api.post("/api/answer", json={**asked, "removed": gone}).json()
+    assert exact["predicted"]["error"] == 0
+    assert exact["predicted"]["score"] == pytest.approx(exact["true"]["score"], abs=1e-4)
+
+
+def test_interactions_and_what_would_turn_it_are_told(demo_api):
+    asked = {"text": TEXT, "model": "demo", "pairs": 3}
+    told = demo_api.post("/api/explain", json=asked).json()
+    ours = piste.Explanation.from_dict(told)
+    assert told["base"] == ours.base
+    assert told["flip"]["label"] == ours.flip.label == "negative"
+    assert told["core"]["players"] == list(ours.core.players)
+    assert [set(pair) for pair in told["pairs"]] == 3 * [{"first", "second", "effect", "error"}]
+    assert told["pairs"][0]["effect"] == pytest.approx(ours.pairs(1)[0].effect)
+    none = demo_api.post("/api/explain", json={**asked, "method": "occlusion"}).json()
+    assert none["pairs"] is None
+    found = events(demo_api.post("/api/explain/stream", json=asked).text)
+    result = json.loads(found[-1][1])
+    assert result["view"]["turning"][0].startswith("Without “superb” it would say negative")
+    assert result["view"]["base"].startswith("The empty text scores")
+    assert len(result["explanation"]["pairs"]) == 3
+
+
+def test_effort_is_a_setting_like_any_other(demo_api):
+    asked = {"text": TEXT, "model": "demo"}
+    quick = demo_api.post("/api/explain", json={**asked, "effort": "quick"}).json()
+    usual = demo_api.post("/api/explain", json=asked).json()
+    assert quick["settings"]["effort"] == "quick"
+    assert quick["cost"]["forwards"] < usual["cost"]["forwards"]
+    assert demo_api.post("/api/explain", json={**asked, "effort": "huge"}).status_code == 422
+    assert "thorough" in demo_api.get("/api/models").json()["efforts"]
 
 
 def test_a_method_that_predicts_nothing_says_why(demo_api):

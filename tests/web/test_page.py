@@ -69,6 +69,8 @@ def test_a_text_is_explained_and_linked_both_ways(tab: Opened, server: Running) 
     expect(page.locator("#said")).to_contain_text("superb")
     assert page.locator("#text").text_content() == TEXT
     assert page.locator(".wide .error").count() > 5
+    expect(page.locator("#turns")).to_contain_text("Without “superb” it would say negative")
+    expect(page.locator("#base")).to_contain_text("The empty text scores")
     tab.word("superb").hover()
     assert tab.lit("#text .w") == ["superb"]
     assert [text.split(":")[0] for text in tab.lit(".wide .mark")] == ["superb"]
@@ -97,6 +99,34 @@ def test_removed_words_are_really_removed(tab: Opened, server: Running) -> None:
     tab.word("superb").click()  # and in the text itself
     expect(page.locator("#tray")).to_be_hidden()
     expect(page.locator("#answer")).to_be_hidden()
+    assert tab.complaints == []
+
+
+def test_a_prediction_stands_beside_the_truth_with_its_error(tab: Opened, server: Running) -> None:
+    tab.goto(server.url)
+    tab.explain("The plot is thin and not good at all, but the acting is superb and I laughed.")
+    page = tab.page
+    for word in ("plot", "not", "acting", "laughed"):
+        tab.word(word).click()
+    expect(page.locator(".gone")).to_have_count(4)
+    expect(page.locator(".truth .guess small")).to_contain_text("±")
+    expect(page.locator("#finding")).to_contain_text("its standard error is")
+    pair = page.locator(".pair").first
+    pair.hover()
+    assert len(tab.lit("#text .w")) == 2
+    assert page.locator("#arcs path").count() == 1
+    assert tab.complaints == []
+
+
+def test_effort_belongs_to_context_and_to_the_link(tab: Opened, server: Running) -> None:
+    tab.goto(server.url)
+    tab.explain(method="context", effort="quick")
+    assert "effort=quick" in tab.page.url
+    assert tab.page.locator("#links, #turns").count() == 2
+    tab.explain(method="lime")
+    expect(tab.page.locator("#effort")).to_be_hidden()
+    expect(tab.page.locator("#context")).to_be_hidden()
+    assert "effort" not in tab.page.url
     assert tab.complaints == []
 
 

@@ -21,7 +21,9 @@ from piste.options import Options
 
 if TYPE_CHECKING:
     from piste.models.protocol import Classifier
+    from piste.result.explanation import Explanation
 
+UNFAITHFUL = 3  # exit code of --min-fidelity
 Question = tuple[tuple[str, ...], str]  # label words, and the prompt that asks for one
 
 
@@ -56,6 +58,13 @@ def explain(
         Path | None, typer.Option(help="With --labels: a file with the question, {text} in it.")
     ] = None,
     api: Annotated[str, typer.Option(help="With --endpoint: chat or completions.")] = "chat",
+    min_fidelity: Annotated[
+        float | None,
+        typer.Option(
+            metavar="R2",
+            help="Exit with code 3 if the held-out R² is lower or unknown; results are written.",
+        ),
+    ] = None,
     **settings: Any,
 ) -> None:
     """Explain why the model classifies TEXT as it does."""
@@ -69,6 +78,7 @@ def explain(
     check_paths(json, html, figure)
     find_method(method)  # typos should not wait for the model to load
     Options.of(**settings)  # typos should not wait for the model to load
+    _check_threshold(min_fidelity)
     question = _question(endpoint, labels, prompt, model)
     classifier = _classifier(model, device, trust_remote_code, endpoint, api, question)
     with LateBar("Asking the model") as bar:
@@ -76,6 +86,27 @@ def explain(
     write(explanation, json, html, figure)
     if json != "-":
         shown(explanation, show)
+    if min_fidelity is not None:
+        _require(explanation, min_fidelity)
+
+
+def _check_threshold(r2: float | None) -> None:
+    if r2 is not None and not r2 <= 1:  # also what is no number
+        raise SettingError(f"--min-fidelity is {r2}.", "Give an R², at most 1: 0.5.")
+
+
+def _require(explanation: "Explanation", least: float) -> None:
+    """Exit with UNFAITHFUL where the explanation predicts the model worse than that."""
+    from piste.render.trust import exact, more_effort
+
+    fidelity = explanation.fidelity
+    r2 = None if fidelity is None else fidelity.r2
+    if exact(explanation) or (r2 is not None and r2 >= least):
+        return
+    held = "The held-out R² is unknown" if r2 is None else f"The held-out R² is {r2:.3f}"
+    wanted = f"--min-fidelity asks for {least:g}"
+    typer.echo(f"piste: {held}; {wanted}. Try {more_effort(explanation)}.", err=True)
+    raise typer.Exit(UNFAITHFUL)
 
 
 def _classifier(

@@ -14,7 +14,8 @@ from piste.decision import Decision
 from piste.errors import SettingError
 from piste.lexicon import Lexicon
 from piste.models.protocol import Classifier
-from piste.result.explanation import FEW_CHECKS, Agreement, Fidelity, FitReport, Stopped, Target
+from piste.result.explanation import Target
+from piste.result.facts import FEW_CHECKS, Agreement, Fidelity, FitReport, Stopped
 from piste.result.formula import Formula
 from piste.result.parts import PartAnswers, PlayerSet
 

@@ -11,7 +11,7 @@ from piste.design import check_shares, portions, unseen
 from piste.errors import SettingError, choices
 from piste.methods.base import agreement
 from piste.models.query import Query
-from piste.result.explanation import Fidelity
+from piste.result.facts import Fidelity
 from piste.text.players import Players
 
 REMOVALS = ("delete", "unk", "mask", "pad")

@@ -14,7 +14,8 @@ from piste.methods.gradients import by_player, differing
 from piste.models.protocol import WithGradients
 from piste.models.query import Query
 from piste.options import whole_number
-from piste.result.explanation import Agreement, Fidelity, Target
+from piste.result.explanation import Target
+from piste.result.facts import Agreement, Fidelity
 from piste.text.players import Players
 
 TOKENS = ("pad", "mask", "unk")  # what "auto" tries, in this order

@@ -9,7 +9,8 @@ from piste.decision import Decision
 from piste.design.parts import parts_between
 from piste.errors import SettingError
 from piste.metrics.removal_fidelity import predicts
-from piste.result.explanation import FEW_CHECKS, Explanation
+from piste.result.explanation import Explanation
+from piste.result.facts import FEW_CHECKS
 from piste.surrogates.context import distinct
 
 PARTS = 50

@@ -73,7 +73,7 @@ def scatter(rows: Sequence[Row], width: float, height: float, labels: int) -> Ch
             _scaled(row.scores["value"], across, (frame.left, frame.right)),
             _scaled(row.scores["importance"], up, (frame.high, frame.low)),
             # Bars of the weaker ones, which crowd around 0, would hide the picture.
-            error=_error(row, across, up, frame) if index < labels and row.errors else None,
+            error=_error(row, across, up, frame) if index < labels else None,
         )
         for index, row in enumerate(finite)
     ]
@@ -89,11 +89,14 @@ def scatter(rows: Sequence[Row], width: float, height: float, labels: int) -> Ch
     )
 
 
-def _error(row: Row, across: tuple[float, float], up: tuple[float, float], frame: Box) -> Box:
-    """A standard error to each side, as far as the frame."""
-    (x, y), (dx, dy) = (
-        (numbers["value"], numbers["importance"]) for numbers in (row.scores, row.errors)
-    )
+def _error(
+    row: Row, across: tuple[float, float], up: tuple[float, float], frame: Box
+) -> Box | None:
+    """A standard error to each side, as far as the frame; None where both numbers are exact."""
+    x, y = row.scores["value"], row.scores["importance"]
+    dx, dy = row.errors.get("value", 0.0), row.errors.get("importance", 0.0)
+    if not dx and not dy:
+        return None
     wide, high = (frame.left, frame.right), (frame.high, frame.low)
     return Box(
         max(_scaled(x - dx, across, wide), frame.left),

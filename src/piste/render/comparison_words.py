@@ -9,6 +9,7 @@ from piste.arrays import FloatArray
 from piste.compare import Comparison, Figures
 from piste.render.segments import Segment, excerpt, segments
 from piste.render.shades import strengths
+from piste.render.words import listed
 from piste.result.explanation import Explanation
 from piste.result.scores import score
 
@@ -139,13 +140,6 @@ def _on_prediction(comparison: Comparison, names: Sequence[str]) -> str:
         return "None predicts what removing words does better than predicting no change."
     error = figure(comparison.measured[names[0]].removal_error)
     return f"For how much a word changes, trust {listed(names)} (removal error {error})."
-
-
-def listed(names: Sequence[str]) -> str:
-    """a, b and c."""
-    if len(names) < 2:
-        return "".join(names)
-    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def measured_how(comparison: Comparison) -> str:

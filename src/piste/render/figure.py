@@ -1,4 +1,4 @@
-"""The explanation as a matplotlib figure: the text, and value against importance."""
+"""The explanation as a matplotlib figure: the text, the effects, value against importance."""
 
 import contextlib
 import io
@@ -17,7 +17,7 @@ from matplotlib.patheffects import withStroke
 
 from piste.errors import FileError
 from piste.files import write_atomic
-from piste.render import words
+from piste.render import together, trust, words
 from piste.render.chart import BARS, is_scatter, spread
 from piste.render.clean import one_line, visible
 from piste.render.fonts import drawable, families
@@ -32,7 +32,10 @@ MARGIN = 14.0
 HEAD = 34.0
 PLOT = 290.0
 AXES_LEFT, AXES_BELOW = 56.0, 62.0
-PLOT_WIDTH = WIDTH - AXES_LEFT - MARGIN
+EFFECTS_RIGHT = 0.42 * WIDTH  # where the bars of effects end beside the plane
+EFFECTS = 10  # bars
+LINKS = 3
+LABEL_ROOM = 15.0  # points of an axis for each character of the label that it names
 CHARACTERS = 1100  # of the text
 POINTS = 400
 LABELS = 25
@@ -44,6 +47,9 @@ HEADLINE = {"size": 13, "weight": "bold"}
 FOOTNOTE = {"size": 8.5, "color": "#555555"}
 FOOTNOTE_LEADING = 11.5
 FOOTNOTE_CHARACTERS = 105  # in a line
+SENTENCE = {"size": 9.0, "color": "#222222"}
+SENTENCE_LEADING = 12.5
+SENTENCE_CHARACTERS = 98  # in a line
 NOTES = 3
 NOTE_CHARACTERS = 400  # of a note, at most
 # What a file would otherwise say about the moment it was made, by suffix.
@@ -104,23 +110,48 @@ def saved(figure: Figure, suffix: str) -> bytes:
 
 
 def _figure(explanation: Explanation) -> Figure:
-    lines = _lines(explanation)
+    lines, below_text = _lines(explanation), _together(explanation)
     footnotes = _footnotes(explanation)
     below = AXES_BELOW + FOOTNOTE_LEADING * (len(footnotes) - 1)
-    height = MARGIN + HEAD + LEADING * len(lines) + MARGIN + PLOT + below
+    text = LEADING * len(lines) + SENTENCE_LEADING * len(below_text)
+    height = MARGIN + HEAD + text + MARGIN + PLOT + below
     figure = Figure(figsize=(WIDTH / 72, height / 72), dpi=100, facecolor="white")
     FigureCanvasAgg(figure)
     _write(figure, words.decision(explanation.target), height - MARGIN - 12, HEADLINE)
-    paint(figure, lines, MARGIN, height - MARGIN - HEAD + 8, WIDTH - 2 * MARGIN)
-    corner = (AXES_LEFT / WIDTH, below / height)
-    axes = figure.add_axes((*corner, PLOT_WIDTH / WIDTH, PLOT / height))
-    if is_scatter(explanation):
-        _scatter(axes, explanation)
-    else:
-        _bars(axes, explanation)
+    top = height - MARGIN - HEAD + 8
+    paint(figure, lines, MARGIN, top, WIDTH - 2 * MARGIN)
+    for row, line in enumerate(below_text):
+        up = top - LEADING * len(lines) - SENTENCE_LEADING * (row + 1) + 2
+        _write(figure, line, up, SENTENCE)
+    _plots(figure, explanation, below / height, PLOT / height)
     for row, line in enumerate(reversed(footnotes)):
         _write(figure, line, MARGIN + FOOTNOTE_LEADING * row, FOOTNOTE)
     return figure
+
+
+def _plots(figure: Figure, explanation: Explanation, low: float, high: float) -> None:
+    """Value against importance where there are both, beside the effects where those rank."""
+    if not is_scatter(explanation):
+        _bars(_axes(figure, AXES_LEFT, WIDTH - MARGIN, low, high), explanation, BARS)
+        return
+    left = AXES_LEFT
+    if explanation.parts is not None:
+        _bars(_axes(figure, MARGIN, EFFECTS_RIGHT, low, high), explanation, EFFECTS)
+        left += EFFECTS_RIGHT
+    _scatter(_axes(figure, left, WIDTH - MARGIN, low, high), explanation)
+
+
+def _axes(figure: Figure, left: float, right: float, low: float, high: float) -> Axes:
+    """Axes between two places in points, and two shares of the height."""
+    return figure.add_axes((left / WIDTH, low, (right - left) / WIDTH, high))
+
+
+def _together(explanation: Explanation) -> list[str]:
+    """What words do together and what would turn the decision, in lines."""
+    links = [link.text for link in together.links(explanation, LINKS)]
+    sentences = [*links, *together.turning(explanation)]
+    lines = [line for one in sentences for line in textwrap.wrap(one, SENTENCE_CHARACTERS)]
+    return ["", *lines] if lines else []  # air below the text
 
 
 def _footnotes(explanation: Explanation) -> list[str]:
@@ -129,14 +160,14 @@ def _footnotes(explanation: Explanation) -> list[str]:
     bars = [_bars_note(explanation)] if explanation.errors and is_scatter(explanation) else []
     return [
         line
-        for sentence in (words.headline(explanation), *notes, *bars)
-        for line in textwrap.wrap(sentence, FOOTNOTE_CHARACTERS)
+        for sentence in (together.base(explanation), trust.headline(explanation), *notes, *bars)
+        for line in textwrap.wrap(sentence or "", FOOTNOTE_CHARACTERS)
     ]
 
 
 def _bars_note(explanation: Explanation) -> str:
     many = len(explanation.top(ERRORS + 1)) > ERRORS
-    return f"Bars: standard errors{f' of the {ERRORS} strongest' if many else ''}."
+    return f"Thin lines: standard errors{f' of the {ERRORS} strongest' if many else ''}."
 
 
 def _lines(explanation: Explanation) -> list[TextLine]:
@@ -158,6 +189,7 @@ def _write(figure: Figure, text: str, up: float, font: dict[str, Any]) -> None:
 def _scatter(axes: Axes, explanation: Explanation) -> None:
     rows = [row for row in explanation.top(POINTS) if all(map(math.isfinite, _position(row)))]
     places = [_position(row) for row in rows]
+    by = explanation.primary if sided(explanation) else "value"
     axes.set_xlim(*spread(_reach(rows, "value")))
     axes.set_ylim(*spread(_reach(rows, "importance")))
     axes.axvline(0, color="#999999", linewidth=0.8, zorder=1)
@@ -166,7 +198,7 @@ def _scatter(axes: Axes, explanation: Explanation) -> None:
         [x for x, _ in places],
         [y for _, y in places],
         s=20,
-        c=[colour(x) for x, _ in places],
+        c=[colour(row.scores[by]) for row in rows],
         edgecolors="white",
         linewidths=0.5,
         alpha=0.9,
@@ -176,14 +208,14 @@ def _scatter(axes: Axes, explanation: Explanation) -> None:
         axes.errorbar(
             [x for x, _ in places[:ERRORS]],
             [y for _, y in places[:ERRORS]],
-            xerr=[row.errors["value"] for row in rows[:ERRORS]],
-            yerr=[row.errors["importance"] for row in rows[:ERRORS]],
+            xerr=[row.errors.get("value", 0.0) for row in rows[:ERRORS]],
+            yerr=[row.errors.get("importance", 0.0) for row in rows[:ERRORS]],
             fmt="none",
             ecolor="#c4c4c4",
             elinewidth=0.7,
             zorder=1.2,
         )
-    axes.set_xlabel(f"value   ({_sides(explanation)})", parse_math=False)
+    axes.set_xlabel(f"value   ({_sides(axes, explanation)})", parse_math=False)
     axes.set_ylabel("importance   (weighs more →)", parse_math=False)
     _label_points(axes, rows)
 
@@ -207,10 +239,10 @@ def _position(row: Row) -> Point:
 def _label_points(axes: Axes, rows: Sequence[Row]) -> None:
     """The strongest rows by name, each beside its point or at the end of a thin line."""
     ruler = Ruler(LABEL_SIZE)
-    points = _in_points(axes, rows)
+    points, (width, height) = _in_points(axes, rows), _size(axes)
     names = [literal(one_line(row.player.text, 28)) for row in rows[:LABELS]]
     sizes = [(ruler.width(name) + 2, LABEL_SIZE * 1.3) for name in names]
-    boxes = place(points[:LABELS], sizes, points, Box(0, 0, PLOT_WIDTH, PLOT))
+    boxes = place(points[:LABELS], sizes, points, Box(0, 0, width, height))
     for row, name, point, box in zip(rows, names, points, boxes, strict=False):
         if box is not None:
             _name_point(axes, _position(row), name, box.moved(-point[0], -point[1]))
@@ -219,10 +251,19 @@ def _label_points(axes: Axes, rows: Sequence[Row]) -> None:
 def _in_points(axes: Axes, rows: Sequence[Row]) -> list[Point]:
     """Where the rows lie inside the axes, in points from their lower left corner."""
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
+    width, height = _size(axes)
     return [
-        ((x - left) / (right - left) * PLOT_WIDTH, (y - low) / (high - low) * PLOT)
+        ((x - left) / (right - left) * width, (y - low) / (high - low) * height)
         for x, y in map(_position, rows)
     ]
+
+
+def _size(axes: Axes) -> Point:
+    """Width and height of the axes in points."""
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    box, (width, height) = axes.get_position(), figure.get_size_inches()
+    return float(box.width * width * 72), float(box.height * height * 72)
 
 
 def _name_point(axes: Axes, at: Point, name: str, box: Box) -> None:
@@ -244,25 +285,40 @@ def _name_point(axes: Axes, at: Point, name: str, box: Box) -> None:
         axes.annotate("", at, xytext=end, textcoords="offset points", arrowprops=line, zorder=1.5)
 
 
-def _bars(axes: Axes, explanation: Explanation) -> None:
+def _bars(axes: Axes, explanation: Explanation, most: int) -> None:
     name = explanation.primary
-    rows = [row for row in explanation.top(BARS) if math.isfinite(row.scores[name])]
+    rows = [row for row in explanation.top(most) if math.isfinite(row.scores[name])]
     scores = [row.scores[name] for row in rows]
-    axes.barh(range(len(rows)), scores, color=[colour(score) for score in scores], height=0.72)
-    axes.set_xlim(*_with_room(*spread(scores, margin=0.03)))
+    errors = [row.errors.get(name, 0.0) for row in rows]
+    axes.barh(
+        range(len(rows)),
+        scores,
+        xerr=errors if any(errors) else None,
+        color=[colour(score) for score in scores],
+        error_kw={"ecolor": "#777777", "elinewidth": 0.8},
+        height=0.72,
+    )
+    ends = [
+        score + sign * error
+        for score, error in zip(scores, errors, strict=True)
+        for sign in (-1, 1)
+    ]
+    axes.set_xlim(*_with_room(*spread(ends, margin=0.03)))
     axes.set_yticks([])
     axes.invert_yaxis()
     axes.spines["left"].set_visible(False)
     axes.axvline(0, color="#999999", linewidth=0.8)
     for index, row in enumerate(rows):
         _name_bar(axes, index, row, name)
-    sides = _sides(explanation) if sided(explanation) else "weighs more →"
+    sides = _sides(axes, explanation) if sided(explanation) else "weighs more →"
     axes.set_xlabel(f"{literal(name)}   ({sides})", parse_math=False)
 
 
-def _sides(explanation: Explanation) -> str:
+def _sides(axes: Axes, explanation: Explanation) -> str:
     left, right = words.sides(explanation.target)
-    return f"← {left},  {right} {literal(words.named(explanation.target, 30))} →"
+    limit = round(_size(axes)[0] / LABEL_ROOM)
+    name = one_line(words.named(explanation.target, limit), 2 * limit)
+    return f"← {left},  {right} {literal(name)} →"
 
 
 def _with_room(low: float, high: float) -> tuple[float, float]:

@@ -5,13 +5,13 @@ import functools
 import hashlib
 import json
 import math
+from collections.abc import Iterable
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup, escape
 
-from piste.arrays import FloatArray
-from piste.render import words
+from piste.render import together, trust, words
 from piste.render.chart import Chart, bars, is_scatter, scatter
 from piste.render.clean import one_line, visible
 from piste.render.segments import Segment, segments, shade
@@ -33,6 +33,10 @@ def page(explanation: Explanation) -> str:
     return environment.get_template("page.html.j2").render(
         ex=explanation,
         words=words,
+        trust=trust,
+        links=together.links(explanation),
+        turning=together.turning(explanation),
+        base=together.base(explanation),
         css=Markup(css),
         script=Markup(script),
         policy=policy_of(css, script),
@@ -120,17 +124,24 @@ def linked(explanation: Explanation) -> dict[str, Any]:
     players = explanation.players
     return {
         "names": list(explanation.scores),
+        "told": words.told(explanation),
         "weights": sorted(name for name in explanation.scores if not score(name).signed),
         "groups": [player.group for player in players],
         "labels": [one_line(player.text) for player in players],
-        "scores": {name: _numbers(scores) for name, scores in explanation.scores.items()},
-        "errors": {name: _numbers(errors) for name, errors in explanation.errors.items()},
-        "shades": {name: _numbers(strengths(explanation, name)) for name in explanation.scores},
+        "scores": {name: _numbers(scores.tolist()) for name, scores in explanation.scores.items()},
+        "errors": {name: _numbers(errors.tolist()) for name, errors in explanation.errors.items()},
+        "pairs": [
+            [pair.first, pair.second, *_numbers([pair.effect, pair.error])]
+            for pair in together.sure_pairs(explanation)
+        ],
+        "shades": {
+            name: _numbers(strengths(explanation, name).tolist()) for name in explanation.scores
+        },
     }
 
 
-def _numbers(scores: FloatArray) -> list[float | None]:
-    return [float(f"{score:.4g}") if math.isfinite(score) else None for score in scores.tolist()]
+def _numbers(scores: Iterable[float]) -> list[float | None]:
+    return [float(f"{score:.6g}") if math.isfinite(score) else None for score in scores]
 
 
 def _parts(explanation: Explanation) -> list[tuple[Segment, float]]:

@@ -3,13 +3,13 @@
 import re
 
 from rich.color import Color
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from piste.render import words
+from piste.render import together, trust, words
 from piste.render.clean import one_line, visible
 from piste.render.plain import captured
 from piste.render.segments import excerpt, segments, shade
@@ -30,12 +30,14 @@ def show(explanation: Explanation, console: Console | None = None) -> None:
     """Print the explanation to the terminal, or to the given console."""
     console = console or Console()
     console.print(_headline(explanation))
-    for warning in words.warnings(explanation):
+    for warning in trust.warnings(explanation):
         console.print(_plain(f"! Warning: {warning.text}", "bold"))
     console.print(Padding(_highlighted(explanation), (1, 2)))
     console.print(_table(explanation, console.width))
     if words.by_class(explanation):
         console.print(Padding(_classes(explanation), (1, 0, 0, 0)))
+    if explanation.parts is not None:
+        console.print(Padding(_together(explanation), (1, 0, 0, 2)))
     console.print(Padding(_legend(explanation, console.color_system is not None), (1, 2)))
     console.print(_trust(explanation))
 
@@ -103,6 +105,17 @@ def _table(explanation: Explanation, width: int) -> Table:
     return table
 
 
+def _together(explanation: Explanation) -> Group:
+    """What words do together, what would turn the decision, and where the effects start."""
+    lines: list[RenderableType] = []
+    links = together.links(explanation)
+    if links:
+        lines.append(_plain("together", "bold"))
+        lines += [_plain(f"  {link.text}") for link in links]
+    sentences = [*together.turning(explanation), together.base(explanation)]
+    return Group(*lines, *(_plain(sentence) for sentence in sentences if sentence))
+
+
 def _classes(explanation: Explanation) -> Table:
     """The same rows, with the score of every class; of many classes the likeliest."""
     names = words.by_class(explanation)
@@ -124,7 +137,7 @@ def _name(row: Row, room: int = 32) -> Text:
 
 def _score(row: Row, name: str) -> Text:
     text = _plain(words.signed(row.scores[name]))
-    if name in row.errors:
+    if row.errors.get(name):  # the model's own answers have none
         text.append(f" {words.give_or_take(row.errors[name])}", "dim")
     return text
 
@@ -161,7 +174,7 @@ def _colour_key(explanation: Explanation) -> Text:
 
 def _trust(explanation: Explanation) -> Table:
     grid = Table.grid(padding=(0, 1, 0, 0))
-    for statement in words.statements(explanation):
+    for statement in trust.statements(explanation):
         if not statement.warning:  # those stand above
             grid.add_row(Text("·"), _plain(statement.text))
     grid.add_row(Text("·"), _plain(f"Cost: {words.cost(explanation)}.", "dim"))

@@ -17,6 +17,7 @@ from piste.arrays import BoolArray, FloatArray
 from piste.errors import FileError, SettingError, choices, printable
 from piste.files import also_written
 from piste.options import whole_number
+from piste.result.facts import Cost, Fidelity, FitReport, Stopped
 from piste.result.formula import Formula
 from piste.result.parts import Pair, PartAnswers, PlayerSet, Prediction, unknown_parts
 from piste.result.scores import score
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from piste.surrogates.parts import PartSurrogate
 
 SCHEMA = 2
-FEW_CHECKS = 5  # an R2 of fewer sequences says nothing
+MANY_PAIRS = 50
 
 
 @dataclass(frozen=True)
@@ -65,79 +66,6 @@ class Target:
     def title(self) -> str:
         """What is explained: "NUM", or "NUM rather than LOC"."""
         return self.label if self.against is None else f"{self.label} rather than {self.against}"
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """Surrogate against model on sequences that the fit has not seen."""
-
-    r2: float | None  # None where the model's answers do not vary, or are fewer than FEW_CHECKS
-    rmse: float  # on the target's scale
-    samples: int
-
-
-@dataclass(frozen=True)
-class Fidelity:
-    """Held-out agreement by kind of sequence: `checks["short"]`, `checks["deletions"]`.
-
-    `r2` and `rmse` are those of the worst check: a figure to decide by must not flatter.
-    """
-
-    checks: Mapping[str, Agreement]
-
-    @property
-    def r2(self) -> float | None:
-        return self.worst.r2
-
-    @property
-    def rmse(self) -> float:
-        return self.worst.rmse
-
-    @property
-    def worst(self) -> Agreement:
-        """The check with the lowest R2; those without one (the model hardly moves) come last."""
-        return min(self.checks.values(), key=lambda check: (check.r2 is None, check.r2 or 0.0))
-
-
-@dataclass(frozen=True)
-class Cost:
-    """What the explanation cost. `tokens` counts special tokens too; nothing is padded."""
-
-    forwards: int  # sequences sent through the model
-    tokens: int
-    query_seconds: float
-    fit_seconds: float
-
-    def __add__(self, other: Cost) -> Cost:
-        return Cost(
-            self.forwards + other.forwards,
-            self.tokens + other.tokens,
-            self.query_seconds + other.query_seconds,
-            self.fit_seconds + other.fit_seconds,
-        )
-
-
-@dataclass(frozen=True)
-class FitReport:
-    """How the surrogate's fit ended."""
-
-    converged: bool
-    iterations: int
-    loss: float  # mean squared error on the fitted sequences
-
-
-@dataclass(frozen=True)
-class Stopped:
-    """Why a method that samples in rounds asked no more, and how sure it was by then.
-
-    The `ten strongest` are distinct players by the primary score (all, where there are fewer).
-    """
-
-    reason: str  # "stable", "budget" (not stable yet) or "exhausted" (nothing new left to ask)
-    rounds: int
-    tolerance: float
-    spread: float  # standard error of the ten strongest, relative to their scores
-    ranking: float  # how many of the ten another draw of the fit would choose, as a share
 
 
 @dataclass(frozen=True)
@@ -212,13 +140,13 @@ class Explanation:
         for indices in members.values():
             values = self.scores[name][indices]
             same = np.ptp(values) <= 1e-9 * np.abs(self.scores[name]).max()
-            summed = self.base is not None  # effects of places, which add up
+            summed = "effect" in self.scores  # of places, which add up
             rows += [indices] if same or summed else [[index] for index in indices]
         return rows
 
     def _row(self, members: list[int]) -> Row:
         def told(name: str, values: FloatArray, error: bool) -> float:
-            if self.base is None or not score(name).adds_up:
+            if "effect" not in self.scores or not score(name).adds_up:
                 return float(values[members[0]])
             some = values[members]
             return float(np.sqrt(np.sum(some**2)) if error else some.sum())
@@ -248,18 +176,20 @@ class Explanation:
         n = whole_number("n", n, 0)
         if self.parts is None:
             raise unknown_parts("which words act together", self.method, self.settings)
-        if self._surrogate is None:  # one player
-            return []
-        pairs, effects, errors = self._surrogate.strongest_pairs(n)
-        return [
-            Pair(int(first), int(second), float(effect), float(error))
-            for (first, second), effect, error in zip(pairs, effects, errors, strict=True)
-        ]
+        if len(self.players) < 2:
+            return []  # a single word has no other
+        assert self._surrogate is not None
+        return self._strongest[:n] if n <= MANY_PAIRS else _pairs(self._surrogate, n)
+
+    @cached_property
+    def _strongest(self) -> list[Pair]:
+        """As many pairs as renderings want; they ask several times."""
+        return [] if self._surrogate is None else _pairs(self._surrogate, MANY_PAIRS)
 
     @cached_property
     def _surrogate(self) -> PartSurrogate | None:
         """The surrogate, from what was kept of it."""
-        if self.parts is None or len(self.players) < 2:
+        if self.parts is None:
             return None
         from piste.surrogates.parts import PartSurrogate  # lies to the right of this room
 
@@ -350,8 +280,9 @@ class Explanation:
     def to_shap(self, score: str | None = None) -> Any:
         """A `shap.Explanation` for shap's text plot.
 
-        By default of the scores that add up, `shapley` or `removal`, else of the primary ones. The
-        base value is what they leave of the model's score.
+        By default of the scores that add up, `effect`, `shapley` or `removal`, else of the primary
+        ones. The base value is the score of the empty text for effects, and else what the scores
+        leave of the model's score.
         """
         from piste.result.exports import to_shap
 
@@ -389,6 +320,14 @@ class Explanation:
         from piste.render.terminal import as_text
 
         return as_text(self)
+
+
+def _pairs(surrogate: PartSurrogate, n: int) -> list[Pair]:
+    pairs, effects, errors = surrogate.strongest_pairs(n)
+    return [
+        Pair(int(first), int(second), float(effect), float(error))
+        for (first, second), effect, error in zip(pairs, effects, errors, strict=True)
+    ]
 
 
 def _plain(value: Any) -> Any:

@@ -49,7 +49,8 @@ def data_frame(columns: Mapping[str, Any]) -> pandas.DataFrame:
 def to_shap(explanation: Explanation, score: str | None = None) -> Any:
     """A `shap.Explanation` of one text, as shap's plots take it: pieces that make up the text.
 
-    The base value is what the scores leave of the model's score, so that they add up to it.
+    Scores and base value add up to the model's score: effects start from the score of the empty
+    text, and for all others the base value is what they leave.
     """
     adding_up = [known for known, kind in SCORES.items() if kind.adds_up]
     name = score or next((n for n in adding_up if n in explanation.scores), explanation.primary)
@@ -62,9 +63,11 @@ def to_shap(explanation: Explanation, score: str | None = None) -> Any:
             "Name another score, or use another method.",
         )
     values = explanation.scores[name].copy()
+    base = explanation.base if name == "effect" else None
+    left = explanation.target.score - float(values.sum())
     exported = require("shap", "to_shap()").Explanation(
         values=values,
-        base_values=explanation.target.score - float(values.sum()),
+        base_values=left if base is None else base,
         data=np.array(_pieces(explanation), dtype=object),
     )
     exported.output_names = explanation.target.title  # given above, it would be taken for a shape

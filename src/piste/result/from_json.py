@@ -9,19 +9,12 @@ import numpy as np
 
 from piste.arrays import FloatArray
 from piste.errors import FileError
-from piste.result.explanation import (
-    Agreement,
-    Cost,
-    Explanation,
-    Fidelity,
-    FitReport,
-    Player,
-    Stopped,
-    Target,
-)
+from piste.result.explanation import Explanation, Player, Target
+from piste.result.facts import Agreement, Cost, Fidelity, FitReport, Stopped
 from piste.result.formula import Formula
 from piste.result.parts import PartAnswers, PlayerSet
 
+MOST_GROUPS = 2**31  # far more than a text has words
 STEEPEST = 50.0  # slope of a kernel: its exponential is still a number
 SCHEMAS = (1, 2)  # 0.1 wrote the first, in which nothing is kept of parts
 T = TypeVar("T")
@@ -58,6 +51,8 @@ def _explanation(data: Mapping[str, Any]) -> Explanation:
     lowest = min((float(error.min(initial=0)) for error in errors.values()), default=0.0)
     if lowest < 0:
         raise ValueError(f"a standard error is below 0: {lowest}")
+    if data.get("parts") is not None and "effect" not in errors:
+        raise ValueError("there are answers to parts of the text, and no effects with errors")
     primary = _string(data["primary"])
     if primary not in scores:
         raise ValueError(f"the primary score {primary!r} is not among the scores")
@@ -85,7 +80,7 @@ def _explanation(data: Mapping[str, Any]) -> Explanation:
         frame_share=_maybe(data["frame_share"], _number),
         stopped=_maybe(data.get("stopped"), _stopped),
         formula=_maybe(data.get("formula"), lambda value: _formula(value, len(players))),
-        parts=_maybe(data.get("parts"), lambda value: _parts(value, len(players))),
+        parts=_maybe(data.get("parts"), lambda value: _parts(value, len(players), data)),
         base=_maybe(data.get("base"), _number),
         flip=_maybe(data.get("flip"), lambda value: _player_set(value, len(players))),
         core=_maybe(data.get("core"), lambda value: _player_set(value, len(players))),
@@ -103,7 +98,10 @@ def _player(item: Any, length: int) -> Player:
     segment = _integer(data.get("segment", 0))
     if segment not in (0, 1):
         raise ValueError(f"there is no segment {segment}")
-    return Player(_string(data["text"]), start, end, ids, _integer(data["group"]), segment)
+    group = _integer(data["group"])
+    if not 0 <= group < MOST_GROUPS:
+        raise ValueError(f"there is no group {group}")
+    return Player(_string(data["text"]), start, end, ids, group, segment)
 
 
 def _place(value: Any, length: int) -> int:
@@ -198,13 +196,15 @@ def _formula(value: Any, players: int) -> Formula:
     )
 
 
-def _parts(value: Any, players: int) -> PartAnswers:
+def _parts(value: Any, players: int, whole: Mapping[str, Any]) -> PartAnswers:
     data = _mapping(value)
     kept = tuple(_string(part) for part in _sequence(data["kept"]))
     if len(kept) < 2 or any(len(part) != players or set(part) - {"0", "1"} for part in kept):
         raise ValueError("the parts are not strings of 0 and 1, one for each player")
     if not isinstance(data["on_slalom"], bool):
         raise TypeError(f"on_slalom is {data['on_slalom']!r}, not true or false")
+    if data["on_slalom"] and whole.get("formula") is None:
+        raise ValueError("the parts stand on a formula, and there is none")
     relevances = _scores(data["relevances"], players)
     numbers = {name: _number(data[name]) for name in ("noise", "amplitude", "inflation")}
     for name, number in (*numbers.items(), ("a relevance", float(relevances.min(initial=1.0)))):
@@ -222,12 +222,16 @@ def _parts(value: Any, players: int) -> PartAnswers:
 def _player_set(value: Any, players: int) -> PlayerSet:
     data = _mapping(value)
     members = tuple(_integer(index) for index in _sequence(data["players"]))
-    if not all(0 <= index < players for index in members):
-        raise ValueError(f"there is no player {max(members)}")
+    absent = [index for index in members if not 0 <= index < players]
+    if absent:
+        raise ValueError(f"there is no player {absent[0]}")
+    error = _number(data["error"])
+    if error < 0:
+        raise ValueError(f"a standard error is below 0: {error}")
     return PlayerSet(
         players=members,
         predicted=_number(data["predicted"]),
-        error=_number(data["error"]),
+        error=error,
         score=_number(data["score"]),
         label=_string(data["label"]),
     )

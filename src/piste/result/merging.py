@@ -15,15 +15,8 @@ import numpy as np
 
 from piste.arrays import FloatArray, IntArray
 from piste.errors import percent
-from piste.result.explanation import (
-    Agreement,
-    Cost,
-    Explanation,
-    Fidelity,
-    FitReport,
-    Player,
-    Stopped,
-)
+from piste.result.explanation import Explanation, Player
+from piste.result.facts import Agreement, Cost, Fidelity, FitReport, Stopped
 from piste.result.scores import score
 
 # What all windows of a text have in common.

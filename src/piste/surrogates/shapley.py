@@ -2,8 +2,9 @@
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln
 
-from piste.arrays import FloatArray
+from piste.arrays import BoolArray, FloatArray
 
 EXACT_SHAPLEY = 12  # players: 4,096 coalitions
 
@@ -41,3 +42,16 @@ def exact_interactions(member: NDArray[np.bool_], worth: FloatArray) -> FloatArr
             together = worth[one + (1 << second)] - worth[one] - worth[two] + worth[without]
             indices[first, second] = odds @ together / factorial[players - 1]
     return indices + indices.T
+
+
+def shapley_weights(parts: BoolArray) -> FloatArray:
+    """How much each part's worth counts in each player's Shapley value [parts, players].
+
+    For a part of s of n players: (s - 1)! (n - s)! / n! for those inside, and for the others
+    -s! (n - s - 1)! / n!.
+    """
+    count, sizes = parts.shape[1], parts.sum(axis=1)
+    kept, gone = np.maximum(sizes, 1), np.maximum(count - sizes, 1)
+    inside = gammaln(kept) + gammaln(count - sizes + 1) - gammaln(count + 1)
+    outside = gammaln(sizes + 1) + gammaln(gone) - gammaln(count + 1)
+    return np.asarray(np.where(parts, np.exp(inside)[:, None], -np.exp(outside)[:, None]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
@@ -98,6 +99,13 @@ def event(name: str, data: Any) -> str:
     return f"event: {name}\ndata: {json.dumps(data, allow_nan=False)}\n\n"
 
 
+def told(explanation: Explanation, pairs: int) -> dict[str, Any]:
+    """The explanation as plain data; where words act together, also the strongest pairs."""
+    known = explanation.parts is not None
+    strongest = [asdict(pair) for pair in explanation.pairs(pairs)] if known else None
+    return {**explanation.to_dict(), "pairs": strongest}
+
+
 def failure(error: Exception) -> tuple[int, dict[str, str]]:
     """The HTTP status and the JSON body of an error."""
     if isinstance(error, PisteError):
@@ -180,8 +188,8 @@ def _explaining(app: FastAPI, server: Server) -> None:
 
     @app.post("/api/explain", responses=FAILURES)
     async def explain(asked: ExplainRequest, request: Request) -> dict[str, Any]:
-        """An explanation, as `Explanation.to_dict` gives it."""
-        job = server.job(asked, lambda job: service.explanation(asked, job).to_dict())
+        """An explanation, as `Explanation.to_dict` gives it, and its strongest `pairs`."""
+        job = server.job(asked, lambda job: told(service.explanation(asked, job), asked.pairs))
         return await server.finished(request, job)  # type: ignore[no-any-return]
 
     @app.post("/api/explain/stream", responses=FAILURES, response_class=StreamingResponse)
@@ -193,7 +201,10 @@ def _explaining(app: FastAPI, server: Server) -> None:
                 job.tell("round", page_data.view(so_far))
 
             explanation = service.explanation(asked, job, watch)
-            return {"explanation": explanation.to_dict(), "view": page_data.full(explanation)}
+            return {
+                "explanation": told(explanation, asked.pairs),
+                "view": page_data.full(explanation),
+            }
 
         return server.stream(server.job(asked, work))
 

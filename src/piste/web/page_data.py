@@ -7,7 +7,7 @@ from typing import Any
 
 from piste.compare import Comparison
 from piste.render import comparison_words as said
-from piste.render import words
+from piste.render import together, trust, words
 from piste.render.chart import Chart, Label, Mark, is_scatter
 from piste.render.clean import one_line, visible
 from piste.render.html import SHOWN, charts, hue, index_of, level, linked
@@ -43,16 +43,28 @@ def view(explanation: Explanation) -> dict[str, Any]:
 def full(explanation: Explanation) -> dict[str, Any]:
     """The view of a finished explanation: also how far to trust it, and what the scores mean."""
     statements = [
-        {"text": visible(one.text), "warning": one.warning} for one in words.statements(explanation)
+        {"text": visible(one.text), "warning": one.warning} for one in trust.statements(explanation)
     ]
     meanings = dict(words.meanings(explanation))
     if explanation.errors:
         meanings["±"] = words.ERRORS
     return {
         **view(explanation),
+        "links": [_link(link) for link in together.links(explanation)],
+        "turning": [visible(sentence) for sentence in together.turning(explanation)],
+        "base": together.base(explanation),
         "statements": statements,
         "meanings": {visible(name): visible(text) for name, text in meanings.items()},
         "cost": words.cost(explanation),
+    }
+
+
+def _link(link: together.Link) -> dict[str, Any]:
+    pair = link.pair
+    return {
+        "players": [pair.first, pair.second],
+        "side": "f" if pair.effect > 0 else "a",
+        "text": visible(link.text),
     }
 
 

@@ -33,7 +33,10 @@ class ExplainRequest(BaseModel):
         None, max_length=MOST_CHARACTERS, description="A second text, for a model that takes two."
     )
     model: Name | None = Field(None, description="One of /api/models; the first, if left out.")
-    method: Name = Field("slalom", description="One of the model's methods.")
+    method: Name = Field("context", description="One of the model's methods.")
+    pairs: StrictInt = Field(
+        10, ge=0, le=1000, description="How many interactions /api/explain lists, strongest first."
+    )
 
     def options(self) -> Options:
         """The settings, checked."""
@@ -99,6 +102,7 @@ class Models(BaseModel):
 
     models: list[ModelInfo]
     units: list[str]
+    efforts: list[str] = Field(description="Of the method context.")
     max_chars: int
 
 
@@ -107,6 +111,9 @@ class Said(BaseModel):
 
     score: float
     probability: float | None = Field(description="None on the raw scale.")
+    error: float | None = Field(
+        None, description="Standard error of the score; None where it is not known, 0 if asked."
+    )
 
 
 class RemovalAnswer(BaseModel):

@@ -19,8 +19,9 @@ from piste.explain import explain
 from piste.methods import METHODS, find_method, summary
 from piste.metrics.deletion import deletion_curve
 from piste.models.protocol import Classifier
-from piste.options import UNITS
-from piste.result.explanation import Cost, Explanation, Target
+from piste.options import EFFORTS, UNITS
+from piste.result.explanation import Explanation, Target
+from piste.result.facts import Cost
 from piste.text.players import Players
 from piste.web.job_queue import Job
 from piste.web.requests import (
@@ -109,7 +110,9 @@ class Service:
             ModelInfo(name=name, labels=list(model.labels or ()), methods=applicable(model))
             for name, model in self.models.items()
         ]
-        return Models(models=infos, units=list(UNITS), max_chars=self.max_chars)
+        return Models(
+            models=infos, units=list(UNITS), efforts=list(EFFORTS), max_chars=self.max_chars
+        )
 
     def check(self, asked: ExplainRequest) -> None:
         """Refuse what can be refused before the request is queued."""
@@ -244,16 +247,20 @@ def _check_removed(removed: set[int], players: Players) -> None:
 
 
 def _predicted(explanation: Explanation, removed: list[int]) -> tuple[Said | None, str | None]:
+    target = explanation.target
     try:
-        score = explanation.target.score - explanation.change(removed)
+        if explanation.parts is not None:
+            kept = set(range(len(explanation.players))) - set(removed)
+            prediction = explanation.predict(kept)
+            return _said(prediction.score, target, prediction.error), None
+        return _said(target.score - explanation.change(removed), target), None
     except PisteError as error:
         return None, str(error)
-    return _said(score, explanation.target), None
 
 
-def _said(score: float, target: Target) -> Said:
+def _said(score: float, target: Target, error: float | None = None) -> Said:
     sure = None if target.probability is None else float(expit(score))
-    return Said(score=score, probability=sure)
+    return Said(score=score, probability=sure, error=error)
 
 
 def _sketch(
@@ -265,7 +272,7 @@ def _sketch(
         text=decision.players.text,
         players=decision.players.items,
         scores=dict(scores),
-        primary="lin",
+        primary="effect" if "effect" in scores else "lin",
         target=decision.target,
         cost=Cost(0, 0, 0.0, 0.0),
         method=method.name,

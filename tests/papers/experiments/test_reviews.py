@@ -141,7 +141,8 @@ def test_small_models_learn_a_planted_word(architecture):
     train(model, tokenizer, texts, labels, Recipe(epochs=6, rate=3e-3, batch=16))
     assert accuracy(model, tokenizer, texts, labels) > 0.95
     found = piste.explain("w3 w0 w5 w6", piste.load(model, tokenizer, backend="torch"), target=1)
-    assert found.top(1)[0].player.text == "w0"
+    # The strongest for the label: where the model gets this text wrong, another speaks against it.
+    assert max(found.top(), key=lambda row: row.scores[found.primary]).player.text == "w0"
 
 
 def test_mamba_reads_the_last_token_whatever_the_padding():

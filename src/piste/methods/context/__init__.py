@@ -20,7 +20,7 @@ from piste.methods.context.turning import LARGEST, Search
 from piste.methods.every_class import left_out
 from piste.methods.sampling import check_size
 from piste.methods.slalom.fit import Standing
-from piste.result.explanation import Fidelity, Stopped
+from piste.result.facts import FEW_CHECKS, Fidelity, Stopped
 from piste.result.parts import PlayerSet
 from piste.result.scores import CLASS
 from piste.surrogates import algebra
@@ -87,7 +87,7 @@ class Context(Method):
         asked = Asked.on(decision, self.classes == "shared")
         fit, stopped = self._until_stable(asked, rng)
         scores, errors = all_scores(asked, fit, rng)
-        flip, core, notes = turning(decision, fit)
+        flip, core, notes = turning(asked, fit)
         checked = fit.agreement()
         return Attribution(
             primary="effect",
@@ -110,22 +110,25 @@ class Context(Method):
         """Ask in rounds, and fit, until the effects are known well enough or nothing is left."""
         plan = Plan.of(asked, self.effort)
         asked.query.plan(plan.expected)
-        asked.ask(plan.first(rng, FIRST))
+        asked.ask(plan.first(rng, FIRST / plan.patience))
         fit: Fit | None = None
         for count in range(1, 10**6):
             fit = quick_fit(asked, fit)
             self._report(asked, fit)
             stopped = self._stopped(asked, fit, count, plan.worth_a_round, rng)
             log.debug("Round %d: %d parts, %s.", count, len(asked.parts), stopped.reason)
+            if stopped.reason == "stable":  # as far as the quick fit can tell
+                final = final_fit(asked, fit, self.mean)
+                stopped = self._stopped(asked, final, count, plan.worth_a_round, rng)
             if stopped.reason != "unstable":
                 break
             process = fit.process if self.adaptive else None
             if not asked.ask(plan.next(rng, process, plan.share(count))):
                 stopped = replace(stopped, reason="exhausted")
                 break
-        fit = final_fit(asked, fit, self.mean)
-        final = self._stopped(asked, fit, count, False, rng)
-        return fit, replace(final, reason=stopped.reason)
+        final = final_fit(asked, fit, self.mean)
+        known = self._stopped(asked, final, count, False, rng)
+        return final, replace(known, reason=stopped.reason)
 
     def _stopped(
         self, asked: Asked, fit: Fit, rounds: int, more: bool, rng: np.random.Generator
@@ -137,7 +140,8 @@ class Context(Method):
         stopped = _standing(fit, rng).stopped(tolerance, rounds, more)
         if asked.exhausted:
             return replace(stopped, reason="exhausted")
-        return stopped
+        # Idle words among the ten strongest trade places for ever: their order does not count.
+        return replace(stopped, reason="stable") if stopped.spread <= tolerance else stopped
 
     def _report(self, asked: Asked, fit: Fit) -> None:
         """Tell who watches the scores so far."""
@@ -146,8 +150,11 @@ class Context(Method):
 
 
 def _faithful(fit: Fit, tolerance: float) -> bool:
+    """Whether parts near the text are predicted well, or hardly differ."""
     checked = fit.agreement()
-    return checked is None or checked.r2 is None or checked.r2 >= 1 - tolerance
+    if checked is None or checked.samples < FEW_CHECKS:
+        return False
+    return checked.r2 is None or checked.r2 >= 1 - tolerance
 
 
 @algebra.one_thread
@@ -188,23 +195,24 @@ def all_scores(
     return scores, errors
 
 
-def turning(decision: Decision, fit: Fit) -> tuple[PlayerSet | None, PlayerSet | None, list[str]]:
+def turning(asked: Asked, fit: Fit) -> tuple[PlayerSet | None, PlayerSet | None, list[str]]:
     """What would turn the decision, what keeps it, and what to say where there is neither."""
-    if decision.target.scale == RAW or len(decision.players) < 2:
+    if asked.target.scale == RAW or len(asked.players) < 2:
         return None, None, []  # a number is not decided
-    search = Search(decision, fit.surrogate)
+    search = Search(asked, fit.surrogate)
     flip = search.flip()
     core = search.core()
     if flip is not None:
         return flip, core, []
-    most = min(LARGEST, len(decision.players) - 1)
-    unit = decision.players.unit
+    most = min(LARGEST, len(asked.players) - 1)
+    unit = asked.players.unit
     return None, core, [f"No set of up to {most} {unit}s was found whose removal turns it."]
 
 
 def remarks(asked: Asked) -> list[str]:
     notes = list(left_out(asked.target)) if asked.classes is not None else []
-    answers = asked.answers
+    said = asked.parts.any(axis=1) | (asked.players.frame.size > 0)  # by the model itself
+    answers = asked.answers[said]
     if len(asked.players) == 1:
         notes.append("The text is a single word: its effect is the whole score less the base.")
     elif float(np.ptp(answers, axis=0).max()) <= 1e-9 * max(1.0, float(np.abs(answers).max())):

@@ -29,7 +29,7 @@ from piste.text.players import Players
 PASSES = {"quick": 9.0, "normal": 70.0, "thorough": 200.0}  # forward passes of the whole text
 MOST_PARTS_EACH = 13  # parts a player, of about half a pass: more hardly help a short text
 LEAST_PARTS = 24  # random parts on top of the words alone and left out, whatever the effort
-LEAST_BUDGET = 10
+LEAST_BUDGET = 11
 VERIFIED = 10  # sequences kept back to verify what would turn the decision, of a budget at most
 PATIENCE = 10  # times the passes, for a tolerance without a budget
 ROUNDS = 3  # after the first
@@ -50,8 +50,12 @@ class Asked:
     classes: Classes | None = None  # explained together; None: the target alone
     parts: BoolArray = field(init=False)  # [parts, players]
     answers: FloatArray = field(init=False)  # [parts, outputs]
+    allowed: int | None = field(init=False)  # parts that the budget allows; None without one
 
     def __post_init__(self) -> None:
+        left = self.query.left
+        # The whole text is a part too. It was paid for, or known: both allow the same.
+        self.allowed = None if left is None else min(self.query.budget or 0, left + 1)
         outputs = 1 if self.classes is None else len(self.classes.others) + 1
         self.parts = np.zeros((0, len(self.players)), dtype=bool)
         self.answers = np.zeros((0, outputs))
@@ -81,12 +85,14 @@ class Asked:
         scores = np.zeros((len(parts), self.answers.shape[1]))
         some = parts.any(axis=1) | (self.players.frame.size > 0)
         if some.any():
-            logits = self.decision.logits(Ragged.masked(parts[some]))
-            if self.classes is None:
-                scores[some, 0] = self.decision.target_scores(logits)
-            else:
-                scores[some] = self.classes.scores(logits)
+            scores[some] = self.scores(self.decision.logits(Ragged.masked(parts[some])))
         return scores
+
+    def scores(self, logits: FloatArray) -> FloatArray:
+        """The scores [rows, outputs] that the model's outputs [rows, labels] mean."""
+        if self.classes is None:
+            return self.decision.target_scores(logits)[:, None]
+        return self.classes.scores(logits)
 
     def tokens(self, parts: BoolArray) -> FloatArray:
         """How many tokens the model reads for each part [parts]."""
@@ -128,18 +134,19 @@ class Plan:
     asked: Asked
     limit: float
     by_sequences: bool
+    patience: int = 1  # how many times the usual the limit is
 
     @classmethod
     def of(cls, asked: Asked, effort: str) -> Plan:
-        query = asked.query
-        if query.left is not None:
-            if query.left < LEAST_BUDGET:
+        query, count = asked.query, len(asked.players)
+        if asked.allowed is not None:
+            least = min(LEAST_BUDGET, 2 ** min(count, 8))  # a few words have only so many parts
+            if asked.allowed < least:
                 raise SettingError(
                     f"A budget of {query.budget} sequences is too small to fit anything.",
-                    f"Give at least {query.forwards + LEAST_BUDGET}; some hundreds are usual.",
+                    f"Give at least {least}; some hundreds are usual.",
                 )
-            return cls(asked, query.left - min(VERIFIED, query.left // 10), True)
-        count = len(asked.players)
+            return cls(asked, asked.allowed - min(VERIFIED, asked.allowed // 10), True)
         whole = float(asked.tokens(whole_and_empty(count))[0])
         passes = PASSES[effort]
         if effort == "normal":  # a few words have only so many parts
@@ -147,7 +154,7 @@ class Plan:
         words = float(asked.tokens(_words(asked)).sum())
         least = words + LEAST_PARTS * whole / 2
         patience = 1 if query.tolerance is None else PATIENCE
-        return cls(asked, patience * max(passes * whole, least), False)
+        return cls(asked, patience * max(passes * whole, least), False, patience)
 
     @cached_property
     def leaves_out(self) -> bool:
@@ -172,9 +179,9 @@ class Plan:
     def share(self, round_: int) -> float:
         """Of what is left, for this round: all of it after `ROUNDS`, where that is not too much.
 
-        With patience, each round asks a fifth of all that was asked before it, at least.
+        With patience, each round asks a fifth of all that was asked before it.
         """
-        even = 1 / (ROUNDS + 1 - round_) if round_ <= ROUNDS else 0.0
+        even = 1 / (ROUNDS + 1 - round_) if round_ <= ROUNDS and self.patience == 1 else 0.0
         spent = float(self.costs(self.asked.parts).sum())
         return min(1.0, max(even, GROWTH * spent / max(self.left, 1.0)))
 
@@ -204,7 +211,8 @@ class Plan:
         if count > LONG_TEXT:
             words.append(triples(rng, players.first, count, TRIPLES))
         parts = np.vstack([*words, paired_parts(rng, count, 2 * POOL)])
-        return self.cut(distinct(parts, []), share)
+        parts = distinct(parts, [])
+        return parts[: max(2, len(self.cut(parts, share)))]  # both ends, whatever the budget
 
     def next(self, rng: np.random.Generator, process: Process | None, share: float) -> BoolArray:
         """More parts; with a process, those from which it learns most for their cost."""

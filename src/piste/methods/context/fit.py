@@ -10,7 +10,7 @@ from piste.arrays import BoolArray, FloatArray, IntArray, Ragged
 from piste.methods.base import agreement
 from piste.methods.context.asking import Asked
 from piste.methods.slalom.fit import Fit as SlalomFit
-from piste.result.explanation import Agreement
+from piste.result.facts import Agreement
 from piste.result.formula import Formula
 from piste.surrogates import algebra
 from piste.surrogates.context import Kernel, Process, fit_context
@@ -98,7 +98,7 @@ class Fit:
     def agreement(self) -> Agreement | None:
         """How well every part near the text is predicted from all others."""
         true, residuals = self.answers[self.near], self.left_out[self.near]
-        if len(true) < 2:
+        if len(true) < 2 or self.surrogate.complete:  # then nothing is predicted
             return None
         return agreement(true - residuals, true, float(np.std(self.answers)))
 

@@ -25,7 +25,8 @@ from piste.methods.sampling import check_size
 from piste.methods.slalom.fit import Fit as SlalomFit
 from piste.methods.slalom.from_lexicon import FromLexicon, TextByLexicon, check_words
 from piste.options import whole_number
-from piste.result.explanation import Fidelity, Target
+from piste.result.explanation import Target
+from piste.result.facts import Fidelity
 from piste.surrogates import algebra
 from piste.surrogates.context import distinct
 
@@ -77,7 +78,7 @@ class ContextFromLexicon(Method):
         if not new_words:
             of_words = text.errors(rng)
             errors |= {name: of_words[name] for name in ("value", "importance", "lin")}
-        flip, core, notes = turning(decision, fit)
+        flip, core, notes = turning(asked, fit)
         checked = fit.agreement()
         return Attribution(
             primary="effect",

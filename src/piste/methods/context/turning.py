@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from piste.arrays import BoolArray, FloatArray, Ragged
 from piste.decision import Decision
+from piste.methods.context.asking import VERIFIED, Asked
 from piste.result.parts import PlayerSet
 from piste.surrogates import algebra
 from piste.surrogates.parts import PartSurrogate
@@ -23,16 +24,32 @@ LARGEST = 8  # players of a set, at most
 BEAM = 8
 CANDIDATES = 40  # players that a set is built from: those that move the prediction most
 EACH = 3  # sets of one size that are verified
-VERIFIED = 10  # forward passes for both searches together
 
 
 @dataclass
 class Search:
-    """The search for one decision. `asked` counts the forward passes spent on verification."""
+    """The search for one decision. `verified` counts the parts asked to verify sets."""
 
-    decision: Decision
+    asked: Asked
     surrogate: PartSurrogate
-    asked: int = 0
+    verified: int = 0
+
+    @property
+    def decision(self) -> Decision:
+        return self.asked.decision
+
+    def _may_verify(self, part: BoolArray) -> bool:
+        """Whether the part was asked before, or may be.
+
+        Counted in parts, not in forward passes: known answers must not change what is found.
+        """
+        if (self.asked.parts == part).all(axis=1).any():
+            return True
+        spent, allowed = len(self.asked.parts) + self.verified, self.asked.allowed
+        if self.verified >= VERIFIED or (allowed is not None and spent >= allowed):
+            return False
+        self.verified += 1
+        return True
 
     def flip(self) -> PlayerSet | None:
         """The smallest set whose removal changes the decision; None where none was found."""
@@ -52,10 +69,9 @@ class Search:
             turned = predicted > 0 if for_target else predicted < 0
             order = np.argsort(-np.abs(np.where(turned, predicted, 0.0)), kind="stable")
             for part in parts[order[: min(EACH, int(turned.sum()))]]:
-                if self.asked >= VERIFIED or self.decision.query.left == 0:
+                if not self._may_verify(part):
                     return None
                 logits = self._logits(part)
-                self.asked += 1
                 if self._decides(logits) == for_target:
                     return self._set(start, part, logits)
         return None
@@ -98,7 +114,7 @@ class Search:
             players=tuple(np.flatnonzero(part != start).tolist()),
             predicted=float(self.surrogate.predict(part[None])[0, 0]),
             error=float(self.surrogate.errors(part[None])[0, 0]),
-            score=float(self.decision.target_scores(logits[None])[0]),
+            score=float(self.asked.scores(logits[None])[0, 0]),
             label=label,
         )
 

@@ -20,7 +20,7 @@ from piste.methods.sampling import ROUND, Rounds, Samples, check_size, set_apart
 from piste.methods.slalom.fit import Fit, Standing
 from piste.models.query import Query
 from piste.options import whole_number
-from piste.result.explanation import Fidelity, Stopped
+from piste.result.facts import Fidelity, Stopped
 from piste.surrogates.slalom.gauss_newton import fit_gauss_newton
 from piste.surrogates.slalom.model import LengthScale
 from piste.surrogates.slalom.posterior import Prior

@@ -9,7 +9,7 @@ import numpy as np
 
 from piste.arrays import FloatArray, IntArray, Ragged
 from piste.methods.sampling import counted
-from piste.result.explanation import FitReport, Stopped
+from piste.result.facts import FitReport, Stopped
 from piste.result.formula import Formula
 from piste.surrogates.slalom.model import LengthScale, SlalomModel, lin, slalom_scores
 from piste.surrogates.slalom.posterior import Posterior, score_errors, spread

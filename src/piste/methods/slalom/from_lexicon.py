@@ -22,7 +22,8 @@ from piste.methods.slalom.fit import Fit
 from piste.models.fingerprint import check_lexicon
 from piste.models.query import Query
 from piste.options import whole_number
-from piste.result.explanation import Agreement, Fidelity, FitReport, Target
+from piste.result.explanation import Target
+from piste.result.facts import Agreement, Fidelity, FitReport
 from piste.surrogates.slalom.gauss_newton import fit_gauss_newton
 from piste.surrogates.slalom.model import FramePlayer, LengthScale, SlalomModel, slalom_scores
 from piste.surrogates.slalom.posterior import Known, Prior, spread

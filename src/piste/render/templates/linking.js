@@ -3,9 +3,12 @@
 // The reports show one explanation; the served page shows one after the other.
 function linking() {
   const tip = document.getElementById("tip");
+  const drawing = document.getElementById("arcs"); // between words; a comparison has none
   let data = { groups: [] };
   let byGroup = new Map();
   let times = new Map();
+  let wordOf = new Map(); // the words of the text by player
+  const PARTNERS = 4; // words that are shown to act together with one
   const playersOf = (element) => element.dataset.p.split(" ").map(Number);
   const groupsOf = (element) => new Set(playersOf(element).map((p) => data.groups[p]));
 
@@ -15,7 +18,11 @@ function linking() {
     data = given;
     byGroup = new Map();
     times = new Map();
-    for (const element of document.querySelectorAll("[data-p]:not(.chip)")) {
+    wordOf = new Map();
+    for (const word of document.querySelectorAll("#text .w")) {
+      for (const player of playersOf(word)) wordOf.set(player, word);
+    }
+    for (const element of document.querySelectorAll("[data-p]:not(.chip, .pair)")) {
       for (const group of groupsOf(element)) {
         if (!byGroup.has(group)) byGroup.set(group, []);
         byGroup.get(group).push(element);
@@ -34,20 +41,63 @@ function linking() {
 
   const power = (size) => size.toExponential(1).replace("e+", "e").replace("-", "−");
 
+  const margin = (error) => (error ? ` ±${error >= 0.005 && error < 100 ? error.toFixed(2) : power(error)}` : "");
+
   let lit = [];
+  let partners = [];
 
   function light(source) {
     dark();
     const groups = groupsOf(source);
+    const pair = source.matches(".pair");
     for (const group of groups) lit.push(...(byGroup.get(group) || []));
+    if (pair) lit = lit.filter((element) => !element.matches("#text .w"));
+    if (pair) lit.push(source, ...playersOf(source).map((player) => wordOf.get(player)).filter(Boolean));
     for (const element of lit) element.classList.add("on");
     for (const group of groups) nameMarks(group);
+    if (pair) join(...playersOf(source), source.dataset.side);
+    if (source.matches("#text .w")) for (const player of playersOf(source)) link(player);
     tell(source);
+  }
+
+  // What acts together with a player, strongest first: [partner, interaction, error].
+  const partnersOf = (player) => (data.pairs || [])
+    .filter(([first, second]) => first === player || second === player)
+    .slice(0, PARTNERS)
+    .map(([first, second, effect, error]) => [first === player ? second : first, effect, error]);
+
+  function link(player) {
+    for (const [partner, effect] of partnersOf(player)) {
+      const word = wordOf.get(partner);
+      if (!word) continue;
+      word.classList.add("with");
+      word.dataset.side = effect > 0 ? "f" : "a";
+      partners.push(word);
+      join(player, partner, word.dataset.side);
+    }
+  }
+
+  // An arc below the text from one word to the other.
+  function join(first, second, side) {
+    const [from, to] = [wordOf.get(first), wordOf.get(second)];
+    if (!from || !to || from === to || !drawing) return;
+    const [a, b] = [from, to].map((word) => word.getClientRects()[0]);
+    const seen = document.getElementById("text").getBoundingClientRect(); // a long text scrolls in it
+    const [x1, x2] = [a, b].map((box) => scrollX + box.left + box.width / 2);
+    const [y1, y2] = [a, b].map((box) => scrollY + Math.min(Math.max(box.bottom, seen.top), seen.bottom));
+    const low = Math.max(y1, y2) + Math.min(34, 10 + Math.abs(x1 - x2) / 12);
+    const path = document.createElementNS(drawing.namespaceURI, "path");
+    path.setAttribute("d", `M${x1} ${y1}C${x1} ${low} ${x2} ${low} ${x2} ${y2}`);
+    path.dataset.side = side;
+    drawing.append(path);
   }
 
   function dark() {
     for (const element of lit) element.classList.remove("on");
+    for (const word of partners) word.classList.remove("with");
+    drawing?.replaceChildren();
     lit = [];
+    partners = [];
     for (const name of document.querySelectorAll(".now")) name.textContent = "";
     tip.hidden = true;
   }
@@ -69,7 +119,7 @@ function linking() {
   }
 
   function tell(source) {
-    if (source.matches("tr")) return;
+    if (source.matches("tr, .pair")) return;
     tip.replaceChildren();
     for (const player of playersOf(source)) describe(player);
     tip.hidden = false;
@@ -85,14 +135,18 @@ function linking() {
     const title = document.createElement("b");
     title.textContent = data.labels[player] + (count > 1 ? ` (${count} times)` : "");
     tip.append(title);
-    for (const name of data.names) {
-      const line = document.createElement("div");
-      const error = data.errors[name] ? ` ±${data.errors[name][player].toFixed(2)}` : "";
-      for (const word of [name, signed(data.scores[name][player]) + error]) {
-        line.append(Object.assign(document.createElement("span"), { textContent: word }));
-      }
-      tip.append(line);
+    for (const name of data.told || data.names) {
+      line(name, signed(data.scores[name][player]) + margin(data.errors[name]?.[player]));
     }
+    for (const [partner, effect, error] of partnersOf(player)) {
+      line(`with ${data.labels[partner]}`, signed(effect) + margin(error));
+    }
+  }
+
+  function line(...words) {
+    const row = document.createElement("div");
+    for (const word of words) row.append(Object.assign(document.createElement("span"), { textContent: word }));
+    tip.append(row);
   }
 
   const source = (event) => event.target.closest?.("[data-p]:not(.chip)");
@@ -149,5 +203,5 @@ function linking() {
     document.getElementById("key-weight").hidden = !weight;
   }
 
-  return { show, dark, colour, playersOf, signed };
+  return { show, dark, colour, playersOf, signed, margin };
 }

@@ -25,7 +25,7 @@ import numpy as np
 from scipy import sparse
 
 from piste.arrays import FloatArray
-from piste.result.explanation import FitReport
+from piste.result.facts import FitReport
 from piste.surrogates import algebra
 from piste.surrogates.algebra import Pattern
 from piste.surrogates.slalom.model import FramePlayer, SlalomModel

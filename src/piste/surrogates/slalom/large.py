@@ -17,7 +17,7 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, cg
 
 from piste.arrays import FloatArray
-from piste.result.explanation import FitReport
+from piste.result.facts import FitReport
 from piste.surrogates import algebra
 from piste.surrogates.slalom.gauss_newton import FIRST_NOISE, LEAST_NOISE, LONGEST_STEP
 from piste.surrogates.slalom.model import FramePlayer, SlalomModel

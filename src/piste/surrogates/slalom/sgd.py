@@ -10,7 +10,7 @@ import torch
 from scipy import sparse
 
 from piste.arrays import FloatArray
-from piste.result.explanation import FitReport
+from piste.result.facts import FitReport
 from piste.surrogates.slalom.model import FramePlayer, SlalomModel
 
 

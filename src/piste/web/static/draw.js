@@ -39,6 +39,11 @@ export function words(view) {
   });
 }
 
+// Two words that act together: hovered or focused, it lights both.
+export function linked({ players, side, text }, index) {
+  return el("li", { class: "pair", tabindex: index ? -1 : 0, "data-p": players.join(" "), "data-side": side }, text);
+}
+
 export function bar(share) {
   const part = svg("rect", { class: "part", width: (share * 100).toFixed(2), height: 6 });
   const rest = svg("rect", { class: "rest", width: 100, height: 6 });

@@ -1,7 +1,7 @@
 // The page: a form, a stream of answers, and what is asked for afterwards.
 
 import { Failure, file, json, keep, stream } from "./api.js";
-import { chart, curve, el, percent, row, words } from "./draw.js";
+import { chart, curve, el, linked, percent, row, words } from "./draw.js";
 import { Removal } from "./removal.js";
 
 const $ = (id) => document.getElementById(id);
@@ -48,10 +48,14 @@ function fill(wanted = {}) {
   options($("target"), [...ranks, ...labels.map((label) => [label, label])], wanted.target ?? $("target").value);
   const units = ["word", ...about.units.filter((unit) => unit !== "word")];
   options($("unit"), units.map((unit) => [unit, unit]), wanted.unit ?? $("unit").value);
+  options($("effort"), about.efforts.map((effort) => [effort, effort]), wanted.effort ?? ($("effort").value || "normal"));
   described();
 }
 
-const described = () => { $("about").textContent = model().methods[$("method").value] ?? ""; };
+function described() {
+  $("about").textContent = model().methods[$("method").value] ?? "";
+  $("how-much").hidden = $("method").value !== "context"; // the one method that has it
+}
 
 function twoTexts(open) {
   $("second").hidden = !open;
@@ -62,7 +66,8 @@ function twoTexts(open) {
 function question() {
   const pair = $("second").hidden || !$("pair").value.trim() ? null : $("pair").value;
   const picked = (id) => $(id).value;
-  return { text: picked("given"), pair, model: picked("model"), method: picked("method"), target: picked("target"), unit: picked("unit") };
+  const effort = $("how-much").hidden ? null : picked("effort");
+  return { text: picked("given"), pair, model: picked("model"), method: picked("method"), effort, target: picked("target"), unit: picked("unit") };
 }
 
 function room() {
@@ -73,8 +78,8 @@ function room() {
 
 // The link: all of the state is in the fragment, which no browser sends to a server.
 
-function remember({ pair, ...rest }) {
-  const state = new URLSearchParams({ ...rest, ...(pair ? { pair } : {}) });
+function remember(wanted) {
+  const state = new URLSearchParams(Object.entries(wanted).filter(([, value]) => value !== null));
   history.replaceState(null, "", `#${state}`);
 }
 
@@ -165,7 +170,9 @@ function draw(view, sketch) {
   $("key-sides").hidden = !view.sided;
   $("key-weight").hidden = view.sided;
   for (const part of document.querySelectorAll(".more, .trust, .meaning")) part.hidden = sketch;
+  together(view);
   link.show(view);
+  $("warnings").replaceChildren();
   if (sketch) return;
   trust(view);
 }
@@ -181,15 +188,28 @@ function decision(view) {
   $("score-of").textContent = view.score;
 }
 
-function reads({ scatter, sided, label, unit }) {
+function reads({ scatter, sided, label, unit, primary, method }) {
   if (!scatter && !sided) return "Longer: weighs more. This score takes no side.";
-  const sides = `Right: speaks for ${label}; left: against.`;
-  return scatter ? `${sides} Up: weighs more against the other ${unit}s. Bars: standard errors.` : sides;
+  const alone = scatter && method === "context" ? "alone it " : "";
+  const sides = `Right: ${alone}speaks for ${label}; left: against.`;
+  return scatter ? `${sides} Up: weighs more against the other ${unit}s. Bars: standard errors. Colour: ${primary}.` : sides;
+}
+
+// What words do together and what would turn the decision; rounds and other methods know neither.
+function together({ links = [], turning = [], base = null }) {
+  $("context").hidden = !links.length && !turning.length && !base;
+  $("links").replaceChildren(...links.map(linked));
+  $("together").hidden = !links.length;
+  $("turns").replaceChildren(...turning.map((sentence) => el("li", {}, sentence)));
+  $("turning").hidden = !turning.length;
+  $("base").textContent = base ?? "";
 }
 
 function trust(view) {
-  const items = view.statements.map(({ text, warning }) =>
-    warning ? el("li", { class: "warning" }, el("strong", {}, "Warning: "), text) : el("li", {}, text));
+  const [warnings, rest] = [true, false].map((kind) => view.statements.filter(({ warning }) => warning === kind));
+  $("warnings").replaceChildren(
+    ...warnings.map(({ text }) => el("p", { class: "warning" }, el("strong", {}, "Warning: "), text)));
+  const items = rest.map(({ text }) => el("li", {}, text));
   $("statements").replaceChildren(...items, el("li", {}, `Cost: ${view.cost}.`));
   const meanings = Object.entries(view.meanings).flatMap(([name, text]) => [el("dt", {}, name), el("dd", {}, `${text}.`)]);
   $("meanings").replaceChildren(...meanings);

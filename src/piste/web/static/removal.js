@@ -117,7 +117,7 @@ export class Removal {
     const cells = [
       el("td", {}, share === null ? "" : bar(share)),
       el("td", {}, share === null ? "" : percent(share)),
-      el("td", {}, this.link.signed(said.score)),
+      el("td", {}, this.link.signed(said.score), said.error ? el("small", {}, this.link.margin(said.error)) : ""),
     ];
     return el("tr", { class: kind }, el("th", { scope: "row" }, title), ...cells);
   }
@@ -128,7 +128,9 @@ export class Removal {
     const sentences = [`Without them the model says ${told(real)} for “${label}”, before it was ${told(whole)}.`];
     if (predicted) {
       const off = Math.abs(real.score - predicted.score).toFixed(2);
-      sentences.push(` The explanation predicted ${told(predicted)}: it is off by ${off} (${scale}).`);
+      const expected = predicted.error ? `, its standard error is ${predicted.error.toFixed(2)}` : "";
+      const judged = predicted.error === 0 ? "it asked this very part, so it knows" : `it is off by ${off} (${scale})${expected}`;
+      sentences.push(` The explanation predicted ${told(predicted)}: ${judged}.`);
     } else if (why) sentences.push(` ${why}`);
     return [sentences.join(""), decision !== before ? el("span", { class: "turned" }, ` The decision is now “${decision}”.`) : ""];
   }

@@ -1,0 +1,133 @@
+"""What words do together, what would turn the decision, and where the scores start: in sentences.
+
+For explanations that know parts of the text; of all others there is nothing to say here.
+"""
+
+import math
+from dataclasses import dataclass
+
+from piste.render.clean import one_line
+from piste.render.words import give_or_take, listed, signed
+from piste.result.explanation import Explanation
+from piste.result.parts import Pair, PlayerSet
+
+SHOWN = 5  # pairs in a sentence each
+SEARCHED = 40  # the strongest pairs, from which those are chosen that are shown
+NOTABLE = 0.05  # of the interaction: a word that says less on one side is not turned
+SURE = 2.0  # standard errors from which on a number is not taken for chance
+
+
+@dataclass(frozen=True)
+class Link:
+    """Two players that act together, and the sentence that says how."""
+
+    pair: Pair
+    text: str
+
+
+def links(explanation: Explanation, most: int = SHOWN) -> list[Link]:
+    """The strongest interactions beyond chance; of equal words, the strongest two places."""
+    found: dict[frozenset[int], Link] = {}
+    for pair in sure_pairs(explanation):
+        groups = frozenset(explanation.players[index].group for index in (pair.first, pair.second))
+        found.setdefault(groups, Link(pair, _sentence(explanation, pair)))
+    return list(found.values())[:most]
+
+
+def sure_pairs(explanation: Explanation, most: int = SEARCHED) -> list[Pair]:
+    """The strongest pairs whose interaction is beyond chance, strongest first."""
+    if explanation.parts is None or len(explanation.players) < 2:
+        return []
+    pairs = explanation.pairs(most)
+    return [pair for pair in pairs if pair.effect and abs(pair.effect) >= SURE * pair.error]
+
+
+def _sentence(explanation: Explanation, pair: Pair) -> str:
+    amount = f"{signed(pair.effect)}{error_of(pair.error)}"
+    first, second = (named(explanation, index) for index in (pair.first, pair.second))
+    turned = _turned(explanation, pair)
+    if turned is not None:
+        turns, word = (second, first) if turned == pair.first else (first, second)
+        return f"{turns} turns {word}: together {amount}"
+    if _overlap(explanation, pair):
+        return f"{first} and {second} overlap: together {amount}"
+    return f"{first} and {second} act together: {amount}"
+
+
+def _turned(explanation: Explanation, pair: Pair) -> int | None:
+    """The player that says the opposite where the other stands; None where that is not sure.
+
+    A player's effect is the mean of its effects with and without the other, and the interaction is
+    their difference. Both must be beyond chance, on different sides.
+    """
+    effects, errors = explanation.scores["effect"], explanation.errors["effect"]
+    turned: dict[int, float] = {}  # what a player says without the other
+    for index in (pair.first, pair.second):
+        sides = [float(effects[index]) + sign * pair.effect / 2 for sign in (1, -1)]
+        error = math.hypot(float(errors[index]), pair.error / 2)
+        least = max(SURE * error, NOTABLE * abs(pair.effect))
+        if sides[0] * sides[1] < 0 and min(map(abs, sides)) > least:
+            turned[index] = abs(sides[1])
+    return max(turned, key=lambda index: turned[index], default=None)
+
+
+def _overlap(explanation: Explanation, pair: Pair) -> bool:
+    """Whether both are on one side, and do less together than apart."""
+    effects = [float(explanation.scores["effect"][index]) for index in (pair.first, pair.second)]
+    return all(effect * pair.effect < 0 for effect in effects)
+
+
+def turning(explanation: Explanation) -> list[str]:
+    """What would turn the decision and what keeps it; both were verified on the model."""
+    sentences = []
+    if explanation.flip is not None:
+        label = one_line(explanation.flip.label)
+        words, score = _words(explanation, explanation.flip), signed(explanation.flip.score)
+        sentences.append(f"Without {words} it would say {label} (verified: {score}).")
+    if explanation.core is not None:
+        label = one_line(explanation.core.label)
+        words, score = _words(explanation, explanation.core), signed(explanation.core.score)
+        several = len(explanation.core.players) > 1
+        verb = "keep" if explanation.core.label == explanation.target.label else "say"
+        verb = verb if several else f"{verb}s"
+        sentences.append(f"{words} alone {verb} {label} (verified: {score}).")
+    return sentences
+
+
+def _words(explanation: Explanation, players: PlayerSet) -> str:
+    return listed([named(explanation, index) for index in players.players])
+
+
+def base(explanation: Explanation) -> str | None:
+    """Where the effects start from, and where they lead."""
+    if explanation.base is None or "effect" not in explanation.scores:
+        return None
+    empty = "empty text scores" if explanation.second is None else "empty texts score"
+    start, end = signed(explanation.base), signed(explanation.target.score)
+    every = f"the effects of all {explanation.unit}s lead from there to {end}"
+    return f"The {empty} {start}; {every}."
+
+
+def named(explanation: Explanation, index: int) -> str:
+    """A player in quotes; with its place, where equal ones stand in the text or there are two."""
+    player = explanation.players[index]
+    same = [
+        place
+        for place, other in enumerate(explanation.players)
+        if other.text == player.text and other.segment == player.segment
+    ]
+    places = [ordinal(same.index(index) + 1)] if len(same) > 1 else []
+    places += [f"text {player.segment + 1}"] if explanation.second is not None else []
+    place = f" ({', '.join(places)})" if places else ""
+    return f"“{one_line(player.text)}”{place}"
+
+
+def ordinal(number: int) -> str:
+    """1st, 2nd, 3rd, 4th."""
+    teen = 10 <= number % 100 < 20
+    return f"{number}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
+
+
+def error_of(error: float) -> str:
+    """±0.20, or nothing where the number is exact."""
+    return f" {give_or_take(error)}" if error else ""

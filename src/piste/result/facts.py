@@ -1,0 +1,81 @@
+"""How an explanation came about: how far it agrees with the model, what it cost, why it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+FEW_CHECKS = 5  # an R2 of fewer sequences says nothing
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Surrogate against model on sequences that the fit has not seen."""
+
+    r2: float | None  # None where the model's answers do not vary, or are fewer than FEW_CHECKS
+    rmse: float  # on the target's scale
+    samples: int
+
+
+@dataclass(frozen=True)
+class Fidelity:
+    """Held-out agreement by kind of sequence: `checks["short"]`, `checks["deletions"]`.
+
+    `r2` and `rmse` are those of the worst check: a figure to decide by must not flatter.
+    """
+
+    checks: Mapping[str, Agreement]
+
+    @property
+    def r2(self) -> float | None:
+        return self.worst.r2
+
+    @property
+    def rmse(self) -> float:
+        return self.worst.rmse
+
+    @property
+    def worst(self) -> Agreement:
+        """The check with the lowest R2; those without one (the model hardly moves) come last."""
+        return min(self.checks.values(), key=lambda check: (check.r2 is None, check.r2 or 0.0))
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What the explanation cost. `tokens` counts special tokens too; nothing is padded."""
+
+    forwards: int  # sequences sent through the model
+    tokens: int
+    query_seconds: float
+    fit_seconds: float
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            self.forwards + other.forwards,
+            self.tokens + other.tokens,
+            self.query_seconds + other.query_seconds,
+            self.fit_seconds + other.fit_seconds,
+        )
+
+
+@dataclass(frozen=True)
+class FitReport:
+    """How the surrogate's fit ended."""
+
+    converged: bool
+    iterations: int
+    loss: float  # mean squared error on the fitted sequences
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """Why a method that samples in rounds asked no more, and how sure it was by then.
+
+    The `ten strongest` are distinct players by the primary score (all, where there are fewer).
+    """
+
+    reason: str  # "stable", "budget" (not stable yet) or "exhausted" (nothing new left to ask)
+    rounds: int
+    tolerance: float
+    spread: float  # standard error of the ten strongest, relative to their scores
+    ranking: float  # how many of the ten another draw of the fit would choose, as a share

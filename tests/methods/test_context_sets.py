@@ -1,0 +1,66 @@
+"""Sets of words that turn a decision, or keep it: verified on the model."""
+
+import numpy as np
+import pytest
+
+import piste
+from piste.decision import Decision
+from piste.options import Options
+from tests.conftest import tiny_bert
+from tests.methods.test_context import explain
+from tests.test_explain import REVIEW
+
+
+@pytest.mark.parametrize("target", ["predicted", "runner-up"])
+@pytest.mark.parametrize("text", [REVIEW, "a dull film, but superb acting", "what a waste of time"])
+def test_sets_that_turn_or_keep_the_decision_do_so(demo, text, target):
+    found = piste.explain(text, demo, target=target)
+    decision = Decision.on(text, demo, Options(target=target))
+    everyone = set(range(len(found.players)))
+    _, whole = decision.without(set())
+    for chosen, removed, turns in (
+        (found.flip, set(found.flip.players), True),
+        (found.core, everyone - set(found.core.players), False),
+    ):
+        score, label = decision.without(removed)
+        assert (label != whole) == turns
+        assert chosen.score == pytest.approx(score, abs=1e-5)
+        assert chosen.label == found.target.labels[label]
+        assert 0 < len(chosen.players) <= 8
+        told = found.predict(everyone - removed)
+        assert (chosen.predicted, chosen.error) == pytest.approx((told.score, told.error))
+
+
+def test_where_no_word_matters_no_set_turns_it():
+    found = explain("a b c d e f", lambda texts: np.full(len(texts), 2.0))
+    assert found.flip is None
+    assert len(found.core.players) == 1
+    assert "No set of up to 5 words" in " ".join(found.notes)
+    assert "same answer whatever the words" in " ".join(found.notes)
+    assert found.fidelity.r2 is None
+
+
+def test_of_many_classes_the_sets_are_told_on_the_scale_that_is_explained(wordpiece):
+    classifier = piste.load(tiny_bert(len(wordpiece), num_labels=5), wordpiece, backend="torch")
+    text = "the film was good, the plot not bad"
+    for target in ("all", "predicted"):
+        found = piste.explain(text, classifier, target=target)
+        everyone = set(range(len(found.players)))
+        # The tokenizer, and so the model, vary by process: one of the sets may not exist.
+        sets = [
+            (chosen, everyone - set(chosen.players) if chosen is found.flip else chosen.players)
+            for chosen in (found.flip, found.core)
+            if chosen is not None
+        ]
+        assert sets
+        for chosen, left in sets:
+            told = found.predict(left)
+            assert chosen.score == pytest.approx(told.score, abs=4 * told.error + 1e-6)
+
+
+def test_a_number_is_not_turned(wordpiece):
+    classifier = piste.load(tiny_bert(len(wordpiece), num_labels=1), wordpiece, backend="torch")
+    found = piste.explain("the film was not good", classifier)
+    assert found.target.scale == "raw score"
+    assert (found.flip, found.core) == (None, None)
+    assert not [note for note in found.notes if "turns" in note]
