@@ -51,6 +51,8 @@ def _explanation(data: Mapping[str, Any]) -> Explanation:
     lowest = min((float(error.min(initial=0)) for error in errors.values()), default=0.0)
     if lowest < 0:
         raise ValueError(f"a standard error is below 0: {lowest}")
+    if data.get("parts") is not None and "effect" not in errors:
+        raise ValueError("there are answers to parts of the text, and no effects with errors")
     primary = _string(data["primary"])
     if primary not in scores:
         raise ValueError(f"the primary score {primary!r} is not among the scores")

@@ -14,6 +14,7 @@ import numpy as np
 from piste.arrays import BoolArray, FloatArray, IntArray
 from piste.result.formula import Formula
 from piste.result.parts import PartAnswers
+from piste.surrogates import algebra
 from piste.surrogates.context import Kernel, Process, keys
 from piste.surrogates.effects import Effects, removal_parts
 from piste.surrogates.mean_effects import mean_interactions, mean_shapley
@@ -95,6 +96,7 @@ class PartSurrogate:
             return np.zeros((len(parts), self.process.residuals.shape[1]))
         return np.stack([formula.scores(parts) for formula in self.means], axis=1)
 
+    @algebra.one_thread  # small matrices: several threads wait for each other
     def predict(self, parts: BoolArray) -> FloatArray:
         """Scores of parts [parts, outputs]; of a part that was asked, the model's own answer."""
         scores = self.mean(parts) + self.process.predict(parts)
@@ -102,6 +104,7 @@ class PartSurrogate:
         scores[known] = self.answers[where]
         return scores
 
+    @algebra.one_thread
     def errors(self, parts: BoolArray) -> FloatArray:
         """Standard errors of `predict` [parts, outputs]; 0 for a part that was asked."""
         errors = self.process.errors(parts)
@@ -143,6 +146,7 @@ class PartSurrogate:
             return np.zeros((self.players, self.answers.shape[1]))
         return self.process.scaled(self.effects_of.shapley_variances())
 
+    @algebra.one_thread
     def removals(self) -> tuple[FloatArray, FloatArray]:
         """How far the score falls without each player [players, outputs], and standard errors."""
         parts = removal_parts(self.players)
@@ -161,6 +165,7 @@ class PartSurrogate:
             total = total + mean_interactions(self.means[0], chosen, np.random.default_rng(SEED))
         return chosen, total
 
+    @algebra.one_thread
     def strongest_pairs(self, count: int) -> tuple[IntArray, FloatArray, FloatArray]:
         """Pairs of players [pairs, 2], strongest first, their interactions and standard errors."""
         chosen, matrix = self.interactions()
