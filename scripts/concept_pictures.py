@@ -87,7 +87,7 @@ def of_runs(formula: Formula, index: int) -> list[float]:
     times = np.array(TIMES)
     weight = times * weights[index] + frame_weight
     worth = times * weights[index] * formula.values[index] + frame_weight * frame_value
-    return formula.ratio(times, weight, worth).tolist()
+    return [float(score) for score in formula.ratio(times, weight, worth)]
 
 
 def runs(axes: Axes, model: list[float], said: dict[str, list[float]]) -> None:
