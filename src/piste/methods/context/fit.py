@@ -21,17 +21,19 @@ from piste.surrogates.slalom.model import LengthScale, count_matrix
 
 SHORT = 3  # players: at this length SLALOM's values mean log-odds
 FOLDS = 5
-FIRST_STEPS = 50  # of Gauss-Newton
-STEPS, FOLD_STEPS = 4, 8  # from the round before; without a fold, from the fit of all
+STEPS, FOLD_STEPS, ALL_STEPS = 4, 8, 50  # of Gauss-Newton: between rounds, for a fold, in the end
 PRIOR_SLOPE = 0.7  # of log relevances, in deviations of SLALOM's log removal effects
 
 
 def fit_slalom(
-    asked: Asked, seen: BoolArray | None = None, before: SlalomFit | None = None
+    asked: Asked,
+    before: SlalomFit | None,
+    steps: int,
+    seen: BoolArray | None = None,
 ) -> SlalomFit:
     """SLALOM fitted to the answers that are `seen` [parts], or to all.
 
-    Going on from an earlier fit, where there is one.
+    Going on from an earlier fit, where there is one; `steps` of Gauss-Newton at most.
     """
     players = asked.players
     some = asked.parts.any(axis=1)  # an empty text has no words to weigh
@@ -39,10 +41,9 @@ def fit_slalom(
     rows, answers = Ragged.masked(asked.parts[some]), asked.answers[some]
     counts = count_matrix(rows, players.groups, len(players.first))
     lengths = LengthScale.plain(SHORT, len(players), answers.shape[1])
-    start, steps = None, FIRST_STEPS
+    start = None
     if before is not None:
         lengths, start = before.lengths, before.posterior
-        steps = STEPS if seen is None else FOLD_STEPS
     for _ in range(2 if before is None else 1):
         scores, weights = lengths.undo(rows.lengths, answers)
         model, report, start = fit_gauss_newton(
@@ -112,14 +113,18 @@ class Fit:
 @algebra.one_thread
 def quick_fit(asked: Asked, before: Fit | None) -> Fit:
     """A fit to choose the next parts by: SLALOM's own residuals make it a little too sure."""
-    slalom = fit_slalom(asked, before=None if before is None else before.slalom)
+    slalom = (
+        fit_slalom(asked, None, ALL_STEPS)
+        if before is None
+        else fit_slalom(asked, before.slalom, STEPS)
+    )
     return _on_mean(asked, slalom, _means(slalom, asked.parts), _kernel(before))
 
 
 @algebra.one_thread
 def final_fit(asked: Asked, before: Fit | None, mean: str) -> Fit:
     """The fit to report: relevances and errors from answers that SLALOM has not seen."""
-    slalom = fit_slalom(asked, before=None if before is None else before.slalom)
+    slalom = fit_slalom(asked, None if before is None else before.slalom, ALL_STEPS)
     fits = []
     if mean != "constant":
         fits.append(_on_mean(asked, slalom, _unseen_means(asked, slalom), _kernel(before)))
@@ -145,7 +150,7 @@ def _unseen_means(asked: Asked, slalom: SlalomFit) -> FloatArray:
     for index in range(FOLDS):
         held = fold == index
         if held.any() and not held.all():
-            rest = fit_slalom(asked, ~held, slalom)
+            rest = fit_slalom(asked, slalom, FOLD_STEPS, ~held)
             means[held] = _means(rest, asked.parts[held])
     return means
 
