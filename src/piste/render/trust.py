@@ -65,8 +65,7 @@ def statements(explanation: Explanation) -> list[Statement]:
 
 def exact(explanation: Explanation) -> bool:
     """Whether the model was asked every part of the text: then nothing is estimated."""
-    parts, players = explanation.parts, len(explanation.players)
-    return parts is not None and players < 31 and len(set(parts.kept)) == 2**players
+    return explanation.parts is not None and explanation.parts.complete
 
 
 def _stopped(stopped: Stopped, explanation: Explanation) -> str:

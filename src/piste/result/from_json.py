@@ -200,12 +200,12 @@ def _formula(value: Any, players: int) -> Formula:
 def _parts(value: Any, players: int, whole: Mapping[str, Any]) -> PartAnswers:
     data = _mapping(value)
     kept = tuple(_string(part) for part in _sequence(data["kept"]))
+    if any(len(part) != players or set(part) - {"0", "1"} for part in kept):
+        raise ValueError("the parts are not strings of 0 and 1, one for each player")
     if len(kept) > MOST_PARTS or len(set(kept)) < len(kept) or "1" * players not in kept:
         raise ValueError(
             f"the parts are not up to {MOST_PARTS:,} distinct ones, the text among them"
         )
-    if any(len(part) != players or set(part) - {"0", "1"} for part in kept):
-        raise ValueError("the parts are not strings of 0 and 1, one for each player")
     if not isinstance(data["on_slalom"], bool):
         raise TypeError(f"on_slalom is {data['on_slalom']!r}, not true or false")
     if data["on_slalom"] and whole.get("formula") is None:

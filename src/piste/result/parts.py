@@ -13,6 +13,7 @@ from piste.arrays import BoolArray, FloatArray
 from piste.errors import SettingError
 
 NOT_TURNED = "No set of up to"  # how the note begins where no set was found
+MOST_COMPLETE = 12  # players of a text whose 4,096 parts may all be asked
 MOST_PARTS = 4000  # that a process is fitted to: its matrices have so many rows
 
 
@@ -67,6 +68,14 @@ class PartAnswers:
     amplitude: float
     inflation: float
     on_slalom: bool
+
+    @property
+    def complete(self) -> bool:
+        """Whether every part of a short text was asked, but for an empty one that has no answer."""
+        players = len(self.relevances)
+        every: int = 2 ** min(players, MOST_COMPLETE + 1)
+        asked = len(set(self.kept)) + ("0" * players not in self.kept)
+        return players <= MOST_COMPLETE and asked == every
 
     @cached_property
     def parts(self) -> BoolArray:

@@ -20,6 +20,7 @@ from piste.surrogates.effects import Effects, removal_parts
 from piste.surrogates.mean_effects import mean_interactions, mean_shapley
 from piste.surrogates.shapley import (
     EXACT_SHAPLEY,
+    all_coalitions,
     exact_interactions,
     exact_shapley,
     shapley_weights,
@@ -120,15 +121,23 @@ class PartSurrogate:
 
     @property
     def complete(self) -> bool:
-        """Whether every part of a short text was asked: then nothing is left to estimate."""
-        return self.players <= EXACT_SHAPLEY and len(self.parts) == 2**self.players
+        """Whether every part of a short text was asked, but for an empty one that has no answer."""
+        if self.players > EXACT_SHAPLEY:
+            return False
+        every: int = 2**self.players
+        return len(self.parts) == every - bool(self.parts.any(axis=1).all())
+
+    def _every_answer(self) -> tuple[BoolArray, FloatArray]:
+        """All parts, in the order of their bits, and their scores [parts, outputs]."""
+        parts = all_coalitions(self.players)
+        return parts, self.predict(parts)
 
     @cached_property
     def effects(self) -> FloatArray:
         """Shapley values of `predict` [players, outputs]; they sum to whole text less empty."""
         if self.complete:
-            outputs = self.answers.T
-            return np.stack([exact_shapley(*_by_bits(self.parts, o)) for o in outputs], axis=1)
+            parts, answers = self._every_answer()
+            return np.stack([exact_shapley(parts, worth) for worth in answers.T], axis=1)
         effects = self.effects_of.shapley()
         if self.means:
             own = [
@@ -142,8 +151,9 @@ class PartSurrogate:
     @cached_property
     def effect_errors(self) -> FloatArray:
         """Standard errors of the effects [players, outputs]."""
-        if self.complete:
-            return np.zeros((self.players, self.answers.shape[1]))
+        if self.complete:  # all share what is not known of the empty text
+            empty = np.zeros((1, self.players), dtype=bool)
+            return np.repeat(self.errors(empty) / self.players, self.players, axis=0)
         return self.process.scaled(self.effects_of.shapley_variances())
 
     @algebra.one_thread
@@ -157,7 +167,8 @@ class PartSurrogate:
         """The players among which pairs are told, and their interactions [chosen, chosen]."""
         if self.complete:
             every = np.arange(self.players)
-            return every, exact_interactions(*_by_bits(self.parts, self.answers[:, 0]))
+            parts, answers = self._every_answer()
+            return every, exact_interactions(parts, answers[:, 0])
         relevant = np.argsort(-self.process.kernel.relevances, kind="stable")[:MOST_PAIRED]
         chosen = np.sort(relevant).astype(np.int64)
         total = self.effects_of.interactions(chosen)
@@ -176,9 +187,3 @@ class PartSurrogate:
         if self.complete:
             return pairs, values, np.zeros(len(pairs))
         return pairs, values, self.effects_of.interaction_errors(pairs)
-
-
-def _by_bits(parts: BoolArray, answers: FloatArray) -> tuple[BoolArray, FloatArray]:
-    """All parts and their answers, in the order of the parts' bits."""
-    order = np.argsort(parts @ (1 << np.arange(parts.shape[1])))
-    return parts[order], answers[order]

@@ -5,8 +5,9 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from piste.arrays import BoolArray, FloatArray
+from piste.result.parts import MOST_COMPLETE
 
-EXACT_SHAPLEY = 12  # players: 4,096 coalitions
+EXACT_SHAPLEY = MOST_COMPLETE  # players whose coalitions are all looked at
 
 
 def all_coalitions(players: int) -> NDArray[np.bool_]:

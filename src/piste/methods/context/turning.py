@@ -64,7 +64,8 @@ class Search:
     def core(self) -> PlayerSet | None:
         """The smallest set that keeps the decision by itself; None where none was found.
 
-        Nor where the empty text is decided so already: then any word would do.
+        Where the empty text is decided so already, any word would do: then the set must bring the
+        score half of the way to the text's, or there is none.
         """
         nothing = np.zeros(len(self.decision.players), dtype=bool)
         logits = self._logits(~nothing)
@@ -73,9 +74,17 @@ class Search:
         def keeps(logits: FloatArray) -> bool:
             return self.decision.choice(logits) == chosen and self._decides(logits) == decided
 
-        if self.asked.empty_can_be_asked and keeps(self._logits(nothing)):
+        def is_half_way(logits: FloatArray) -> bool:
+            score, half = self.asked.scores(logits[None])[0, 0], self.asked.target.score / 2
+            return bool(score >= half if decided else score <= half)
+
+        if not self.asked.empty_can_be_asked or not keeps(empty := self._logits(nothing)):
+            return self._smallest(nothing, decided, keeps, VERIFIED)
+        if is_half_way(empty):
             return None
-        return self._smallest(nothing, decided, keeps, VERIFIED)
+        return self._smallest(
+            nothing, decided, lambda logits: keeps(logits) and is_half_way(logits), VERIFIED
+        )
 
     def _smallest(
         self,
