@@ -309,3 +309,10 @@ def test_words_of_two_texts_act_together():
     assert [player.text for player in words] == ["cat", "cat"]
     assert [player.segment for player in words] == [0, 1]
     assert strongest.effect == pytest.approx(2.0, abs=0.2)
+
+
+def test_no_more_parts_are_asked_than_a_file_may_hold(monkeypatch):
+    monkeypatch.setattr("piste.methods.context.asking.MOST_PARTS", 60)
+    found = explain(PlantedSlalom(20).text, PlantedSlalom(20).noisy(1.0), budget=300)
+    assert len(found.parts.kept) == 60
+    assert found.stopped.reason == "budget"

@@ -22,6 +22,7 @@ from piste.errors import SettingError
 from piste.methods.every_class import Classes
 from piste.models.query import Query
 from piste.result.explanation import Target
+from piste.result.parts import MOST_PARTS
 from piste.surrogates import algebra
 from piste.surrogates.context import Process, distinct
 from piste.text.players import Players
@@ -189,7 +190,7 @@ class Plan:
     @property
     def left(self) -> float:
         """Tokens, or sequences of the budget, that may still be asked."""
-        if self.asked.exhausted:
+        if self.asked.exhausted or len(self.asked.parts) >= MOST_PARTS:
             return 0.0
         return max(0.0, self.limit - float(self.costs(self.asked.parts).sum()))
 
@@ -199,6 +200,7 @@ class Plan:
 
     def cut(self, parts: BoolArray, share: float) -> BoolArray:
         """The first of the parts, as many as a share of what is left allows."""
+        parts = parts[: MOST_PARTS - len(self.asked.parts)]
         spent = np.cumsum(self.costs(parts))
         return parts[: max(1, int(np.searchsorted(spent, share * self.left, side="right")))]
 
