@@ -15,7 +15,7 @@ from piste.errors import SettingError, choices
 from piste.lexicon import Lexicon
 from piste.methods.base import Attribution, Method
 from piste.methods.context.asking import PASSES, Asked, Plan
-from piste.methods.context.fit import Fit, alone_answers, final_fit, quick_fit
+from piste.methods.context.fit import DRAWS, Fit, alone_answers, final_fit, parameter_errors, quick_fit
 from piste.methods.context.turning import LARGEST, Search
 from piste.methods.every_class import left_out
 from piste.methods.sampling import check_size
@@ -25,12 +25,10 @@ from piste.result.parts import NOT_TURNED, PlayerSet
 from piste.result.scores import CLASS
 from piste.surrogates import algebra
 from piste.surrogates.slalom.model import lin
-from piste.surrogates.slalom.posterior import spread
 
 log = logging.getLogger(__name__)
 
 FIRST = 0.45  # of what may be asked, before the process chooses
-DRAWS = 64
 TOLERANCE = 0.02  # of the effects, and of R² from 1, with which asking ends early
 MEANS = ("auto", "slalom", "constant")
 CLASSES = ("one-vs-rest", "shared")
@@ -183,12 +181,9 @@ def all_scores(
         "lin": lin(slalom.model)[groups],
     }
     errors = {"effect": effect_errors[:, 0], "removal": removal_errors[:, 0]}
-    if slalom.posterior is not None:
-        draws = [drawn.normalised() for drawn in slalom.posterior.draws(rng, DRAWS)]
-        alone = spread(np.array([drawn.alone()[:, 0] for drawn in draws]))[groups]
-        errors["value"] = np.where(known, 0.0, alone)
-        errors["importance"] = spread(np.array([drawn.importances for drawn in draws]))[groups]
-        errors["lin"] = spread(np.array([lin(drawn) for drawn in draws]))[groups]
+    errors |= parameter_errors(slalom, rng)
+    if "value" in errors:
+        errors["value"] = np.where(known, 0.0, errors["value"])
     for output, name in enumerate(asked.others, start=1):
         scores[f"effect{CLASS}{name}"] = effects[:, output]
         errors[f"effect{CLASS}{name}"] = effect_errors[:, output]

@@ -5,20 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import sparse
 
 from piste.arrays import BoolArray, FloatArray, IntArray, Ragged
 from piste.methods.base import agreement
 from piste.methods.context.asking import Asked
 from piste.methods.slalom.fit import Fit as SlalomFit
-from piste.result.facts import Agreement
+from piste.result.facts import Agreement, FitReport
 from piste.result.formula import Formula
 from piste.surrogates import algebra
 from piste.surrogates.context import Kernel, Process, fit_context
 from piste.surrogates.effects import removal_parts
 from piste.surrogates.parts import PartSurrogate, ends, like_the_text
 from piste.surrogates.slalom.gauss_newton import fit_gauss_newton
-from piste.surrogates.slalom.model import LengthScale, count_matrix
+from piste.surrogates.slalom.large import DRAWS as ERROR_DRAWS
+from piste.surrogates.slalom.large import Errors, fit_large
+from piste.surrogates.slalom.model import LengthScale, SlalomModel, count_matrix, lin
+from piste.surrogates.slalom.posterior import Posterior, spread
 
+DRAWS = 64  # of the posterior
+MANY_WORDS = 250  # different ones: from here on dense matrices take longer
+LOOSELY = 1e-4  # of the loss: when a fit that will be repeated may end
 SHORT = 3  # players: at this length SLALOM's values mean log-odds
 FOLDS = 5
 STEPS, FOLD_STEPS, ALL_STEPS = 4, 8, 50  # of Gauss-Newton: between rounds, for a fold, in the end
@@ -30,32 +37,91 @@ def fit_slalom(
     before: SlalomFit | None,
     steps: int,
     seen: BoolArray | None = None,
+    errors: bool = False,
 ) -> SlalomFit:
     """SLALOM fitted to the answers that are `seen` [parts], or to all.
 
-    Going on from an earlier fit, where there is one; `steps` of Gauss-Newton at most.
+    Going on from an earlier fit, where there is one; `steps` of Gauss-Newton at most. Texts with
+    many different words have standard errors only if they are asked for.
     """
-    players = asked.players
+    players, fit = asked.players, before
     some = asked.parts.any(axis=1)  # an empty text has no words to weigh
     some = some if seen is None else some & seen
     rows, answers = Ragged.masked(asked.parts[some]), asked.answers[some]
     counts = count_matrix(rows, players.groups, len(players.first))
     lengths = LengthScale.plain(SHORT, len(players), answers.shape[1])
-    start = None
-    if before is not None:
-        lengths, start = before.lengths, before.posterior
+    fitted = _dense if len(players.first) < MANY_WORDS else _iterative
     for _ in range(2 if before is None else 1):
+        lengths = lengths if fit is None else fit.lengths
         scores, weights = lengths.undo(rows.lengths, answers)
-        model, report, start = fit_gauss_newton(
-            counts,
-            scores,
-            frame=players.frame.size > 0,
-            weights=weights,
-            start=start,
-            iterations=steps,
-        )
+        settings = _Settings(players.frame.size > 0, weights, steps, errors)
+        model, report, posterior, known = fitted(counts, scores, fit, settings)
         lengths = lengths.refitted(rows.lengths, model.predict(counts), answers)
-    return SlalomFit(players, model.normalised(), report, start, lengths, asked.others)
+        fit = SlalomFit(players, model.normalised(), report, posterior, lengths, asked.others, known)
+    assert fit is not None
+    return fit
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """Of a fit of SLALOM."""
+
+    frame: bool
+    weights: FloatArray  # [rows]
+    steps: int
+    errors: bool
+
+
+_Fitted = tuple[SlalomModel, FitReport, Posterior | None, Errors | None]
+
+
+def _dense(
+    counts: sparse.csr_array, scores: FloatArray, before: SlalomFit | None, settings: _Settings
+) -> _Fitted:
+    """By matrices of all words, with a posterior to draw from."""
+    model, report, posterior = fit_gauss_newton(
+        counts,
+        scores,
+        frame=settings.frame,
+        weights=settings.weights,
+        start=None if before is None else before.posterior,
+        iterations=settings.steps,
+    )
+    return model, report, posterior, None
+
+
+def _iterative(
+    counts: sparse.csr_array, scores: FloatArray, before: SlalomFit | None, settings: _Settings
+) -> _Fitted:
+    """By conjugate gradients: of 1,000 words in a twelfth of the time, with the same R²."""
+    model, report, errors = fit_large(
+        counts,
+        scores,
+        frame=settings.frame,
+        weights=settings.weights,
+        start=None if before is None else before.model.from_frame(),
+        iterations=settings.steps,
+        tolerance=LOOSELY,
+        draws=ERROR_DRAWS if settings.errors else 0,
+    )
+    return model, report, None, errors if settings.errors else None
+
+
+def parameter_errors(slalom: SlalomFit, rng: np.random.Generator) -> dict[str, FloatArray]:
+    """Standard errors of value, importance and lin [players]; of many words not of lin."""
+    groups = slalom.players.groups
+    if slalom.known_errors is not None:
+        known = slalom.known_errors
+        return {"value": known.values[groups, 0], "importance": known.importances[groups]}
+    if slalom.posterior is None:
+        return {}
+    draws = [drawn.normalised() for drawn in slalom.posterior.draws(rng, DRAWS)]
+    drawn = {
+        "value": [model.alone()[:, 0] for model in draws],
+        "importance": [model.importances for model in draws],
+        "lin": [lin(model) for model in draws],
+    }
+    return {name: spread(np.array(numbers))[groups] for name, numbers in drawn.items()}
 
 
 def _means(slalom: SlalomFit, parts: BoolArray) -> FloatArray:
@@ -124,7 +190,7 @@ def quick_fit(asked: Asked, before: Fit | None) -> Fit:
 @algebra.one_thread
 def final_fit(asked: Asked, before: Fit | None, mean: str) -> Fit:
     """The fit to report: relevances and errors from answers that SLALOM has not seen."""
-    slalom = fit_slalom(asked, None if before is None else before.slalom, ALL_STEPS)
+    slalom = fit_slalom(asked, None if before is None else before.slalom, ALL_STEPS, errors=True)
     fits = []
     if mean != "constant":
         fits.append(_on_mean(asked, slalom, _unseen_means(asked, slalom), _kernel(before)))

@@ -11,6 +11,7 @@ from piste.arrays import FloatArray, IntArray, Ragged
 from piste.methods.sampling import counted
 from piste.result.facts import FitReport, Stopped
 from piste.result.formula import Formula
+from piste.surrogates.slalom.large import Errors
 from piste.surrogates.slalom.model import LengthScale, SlalomModel, lin, slalom_scores
 from piste.surrogates.slalom.posterior import Posterior, score_errors, spread
 from piste.text.players import Players
@@ -31,6 +32,7 @@ class Fit:
     posterior: Posterior | None
     lengths: LengthScale
     others: tuple[str, ...] = ()  # names of the outputs beside the target's, which is the first
+    known_errors: Errors | None = None  # of many words, in place of a posterior
 
     def predict(self, rows: Ragged) -> FloatArray:
         """The margins of rows of players [rows]."""

@@ -81,6 +81,13 @@ class SlalomModel:
         frame = self.frame and replace(self.frame, importance=self.frame.importance + shift)
         return SlalomModel(self.values, self.importances + shift, frame)
 
+    def from_frame(self) -> SlalomModel:
+        """The same model with importances counted from the frame's, where there is one."""
+        if self.frame is None:
+            return self
+        importances = self.importances - self.frame.importance
+        return SlalomModel(self.values, importances, replace(self.frame, importance=0.0))
+
     def affine(self, scale: float, offset: FloatArray) -> SlalomModel:
         """The model of scale * F + offset: again a SLALOM, with the same importances."""
         frame = self.frame and replace(self.frame, value=scale * self.frame.value + offset)
