@@ -73,7 +73,7 @@ class PartSurrogate:
         """What an explanation keeps: enough to predict any part without the model."""
         kernel = self.process.kernel
         return PartAnswers(
-            kept=tuple("".join("01"[kept] for kept in part) for part in self.parts.astype(int)),
+            kept=tuple((part + ord("0")).tobytes().decode() for part in self.parts.astype(np.uint8)),
             answers=self.answers[:, 0],
             relevances=kernel.relevances,
             noise=kernel.noise,

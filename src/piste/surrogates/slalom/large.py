@@ -28,7 +28,8 @@ DRAWS = 24  # the error of an error is then about 14 %
 # limit is met: where looser ones stop, a corpus of ten texts has importances that differ by 0.2,
 # and errors by 5 %, from one machine to the next.
 TOLERANCE = 1e-6  # of the loss, for a step of the descent
-EXACT, MOST_STEPS = 1e-4, 400  # of the conjugate gradients
+EXACT = 100  # times that tolerance: of the conjugate gradients
+MOST_STEPS = 400  # of the conjugate gradients
 MOST_DENSE = 400  # parameters
 ROUNDS = 4  # of noise estimates, at most
 LEAST_FREE = 0.3  # of an answer: leverage judged by the diagonal alone is an upper bound
@@ -65,7 +66,7 @@ def fit_large(
     """
     mean, scale = margins.mean(axis=0), float((margins - margins.mean(axis=0)).std())
     scale = scale if scale > 1e-12 else 1.0
-    problem = _Problem(counts, (margins - mean) / scale, frame, weights)
+    problem = _Problem(counts, (margins - mean) / scale, frame, weights, EXACT * tolerance)
     state, noise, used, converged = problem.first(start, mean, scale), FIRST_NOISE, 0, False
     with algebra.one_thread:  # products of vectors: several threads wait for each other
         for _ in range(ROUNDS):
@@ -100,8 +101,14 @@ class _State:
 
 class _Problem:
     def __init__(
-        self, counts: sparse.csr_array, margins: FloatArray, frame: bool, weights: FloatArray | None
+        self,
+        counts: sparse.csr_array,
+        margins: FloatArray,
+        frame: bool,
+        weights: FloatArray | None,
+        exact: float,  # relative residual with which a step is solved
     ) -> None:
+        self.exact = exact
         self.players, self.frame = counts.shape[1], frame
         self.weights = np.ones(len(margins)) if weights is None else weights
         self.margins = margins * self.weights[:, None]
@@ -270,15 +277,17 @@ class _Problem:
             return np.asarray(pushed + noise * self._prior(theta) + lift * theta)
 
         inverse = 1 / (diagonal + noise * self._prior_diagonal() + lift)
-        return partial(_conjugate_gradients, times, inverse)
+        return partial(_conjugate_gradients, times, inverse, self.exact)
 
 
-def _conjugate_gradients(times: Solver, inverse: FloatArray, right: FloatArray) -> FloatArray:
+def _conjugate_gradients(
+    times: Solver, inverse: FloatArray, exact: float, right: FloatArray
+) -> FloatArray:
     """The solution by conjugate gradients; `inverse` of the diagonal is the preconditioner."""
     solution, _ = cg(
         _operator(times, len(right)),
         right,
-        rtol=EXACT,
+        rtol=exact,
         maxiter=MOST_STEPS,
         M=_operator(lambda given: inverse * given, len(right)),
     )
