@@ -316,3 +316,16 @@ def test_no_more_parts_are_asked_than_a_file_may_hold(monkeypatch):
     found = explain(PlantedSlalom(20).text, PlantedSlalom(20).noisy(1.0), budget=300)
     assert len(found.parts.kept) == 60
     assert found.stopped.reason == "budget"
+
+
+def test_many_words_are_fitted_iteratively_with_the_same_result(monkeypatch):
+    text = " ".join(f"w{index}" for index in range(60))
+    game = PlantedSlalom(60).noisy(NOISY)
+    few = explain(text, game)
+    monkeypatch.setattr("piste.methods.context.fit.MANY_WORDS", 2)
+    many = explain(text, game)
+    sums_up(many)
+    assert np.corrcoef(many.scores["effect"], few.scores["effect"])[0, 1] > 0.98
+    assert np.corrcoef(many.scores["importance"], few.scores["importance"])[0, 1] > 0.95
+    assert (many.errors["importance"] > 0).all()
+    assert many.fidelity.r2 > few.fidelity.r2 - 0.1

@@ -21,7 +21,7 @@ from piste.surrogates.shapley import (
 )
 
 STEPS = 200_000  # length of all sampled orders together
-COMPANIES = 64  # sampled parts, for interactions
+COMPANIES, PAIRS = 64, 1_000_000  # sampled parts, at least, and pairs in all of them together
 
 
 def mean_shapley(formula: Formula, groups: IntArray, rng: np.random.Generator) -> FloatArray:
@@ -58,11 +58,12 @@ def mean_interactions(formula: Formula, chosen: IntArray, rng: np.random.Generat
         member = all_coalitions(players)
         return exact_interactions(member, formula.scores(member))[np.ix_(chosen, chosen)]
     total = np.zeros((len(chosen), len(chosen)))
-    shares = (np.arange(COMPANIES) + 0.5) / COMPANIES  # every share of kept players alike
-    for kept in rng.random((COMPANIES, players)) < shares[:, None]:
+    companies = max(COMPANIES, PAIRS // players**2)
+    shares = (np.arange(companies) + 0.5) / companies  # every share of kept players alike
+    for kept in rng.random((companies, players)) < shares[:, None]:
         total += _second_differences(formula, kept, chosen)
     np.fill_diagonal(total, 0.0)
-    return total / COMPANIES
+    return total / companies
 
 
 def _second_differences(formula: Formula, kept: BoolArray, chosen: IntArray) -> FloatArray:

@@ -24,6 +24,7 @@ from piste.surrogates.shapley import (
     exact_interactions,
     exact_shapley,
     shapley_weights,
+    weighted_interactions,
 )
 
 MOST_PAIRED = 200  # players among which pairs are looked for: the most relevant ones
@@ -73,7 +74,9 @@ class PartSurrogate:
         """What an explanation keeps: enough to predict any part without the model."""
         kernel = self.process.kernel
         return PartAnswers(
-            kept=tuple((part + ord("0")).tobytes().decode() for part in self.parts.astype(np.uint8)),
+            kept=tuple(
+                (part + ord("0")).tobytes().decode() for part in self.parts.astype(np.uint8)
+            ),
             answers=self.answers[:, 0],
             relevances=kernel.relevances,
             noise=kernel.noise,
@@ -112,9 +115,14 @@ class PartSurrogate:
         errors[self._known(parts)[0]] = 0.0
         return errors
 
+    @cached_property
+    def _questions(self) -> dict[bytes, int]:
+        """Where each part that was asked stands."""
+        return {key: index for index, key in enumerate(keys(self.parts))}
+
     def _known(self, parts: BoolArray) -> tuple[IntArray, IntArray]:
         """Which of the parts were asked, and as which questions."""
-        asked = {key: index for index, key in enumerate(keys(self.parts))}
+        asked = self._questions
         pairs = [(i, asked[key]) for i, key in enumerate(keys(parts)) if key in asked]
         first, second = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
         return first, second
@@ -144,9 +152,15 @@ class PartSurrogate:
                 mean_shapley(mean, self.groups, np.random.default_rng(SEED)) for mean in self.means
             ]
             effects = effects + np.stack(own, axis=1)
-        # Of parts that were asked, the model's own answers count in place of what is predicted.
-        known = self.mean(self.parts) + self.process.predict(self.parts)
-        return np.asarray(effects + shapley_weights(self.parts).T @ (self.answers - known))
+        return np.asarray(effects + shapley_weights(self.parts).T @ self._surprises)
+
+    @cached_property
+    def _surprises(self) -> FloatArray:
+        """The model's own answers, less what mean and process say of them [asked, outputs].
+
+        Of parts that were asked, the answers count: everything that follows is of `predict`.
+        """
+        return self.answers - self.mean(self.parts) - self.process.predict(self.parts)
 
     @cached_property
     def effect_errors(self) -> FloatArray:
@@ -174,7 +188,7 @@ class PartSurrogate:
         total = self.effects_of.interactions(chosen)
         if self.means:
             total = total + mean_interactions(self.means[0], chosen, np.random.default_rng(SEED))
-        return chosen, total
+        return chosen, total + weighted_interactions(self.parts, self._surprises[:, 0], chosen)
 
     @algebra.one_thread
     def strongest_pairs(self, count: int) -> tuple[IntArray, FloatArray, FloatArray]:

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from piste.arrays import BoolArray, FloatArray
+from piste.arrays import BoolArray, FloatArray, IntArray
 from piste.result.parts import MOST_COMPLETE
 
 EXACT_SHAPLEY = MOST_COMPLETE  # players whose coalitions are all looked at
@@ -56,3 +56,27 @@ def shapley_weights(parts: BoolArray) -> FloatArray:
     inside = gammaln(kept) + gammaln(count - sizes + 1) - gammaln(count + 1)
     outside = gammaln(sizes + 1) + gammaln(gone) - gammaln(count + 1)
     return np.asarray(np.where(parts, np.exp(inside)[:, None], -np.exp(outside)[:, None]))
+
+
+def weighted_interactions(parts: BoolArray, worth: FloatArray, chosen: IntArray) -> FloatArray:
+    """What these parts' worth adds to the Shapley interaction indices [chosen, chosen].
+
+    A part of s of n players counts (s - 2)! (n - s)! / (n - 1)! for two that it keeps, s! (n - s -
+    2)! / (n - 1)! for two that it does not, and -(s - 1)! (n - s - 1)! / (n - 1)! for one of each.
+    """
+    count, sizes = parts.shape[1], parts.sum(axis=1)
+    kept = parts[:, chosen].astype(np.float64)
+    gone = 1 - kept
+
+    def odds(company: IntArray) -> FloatArray:
+        """The weight of so many others; where there is no such part, it multiplies 0."""
+        inside = np.clip(company, 0, max(count - 2, 0))
+        logs = gammaln(inside + 1) + gammaln(count - 1 - inside) - gammaln(count)
+        return np.asarray(np.exp(logs) * worth)
+
+    both = kept.T @ (odds(sizes - 2)[:, None] * kept)
+    neither = gone.T @ (odds(sizes)[:, None] * gone)
+    one = kept.T @ (odds(sizes - 1)[:, None] * gone)
+    total = both + neither - one - one.T
+    np.fill_diagonal(total, 0.0)
+    return np.asarray(total)

@@ -15,7 +15,14 @@ from piste.errors import SettingError, choices
 from piste.lexicon import Lexicon
 from piste.methods.base import Attribution, Method
 from piste.methods.context.asking import PASSES, Asked, Plan
-from piste.methods.context.fit import DRAWS, Fit, alone_answers, final_fit, parameter_errors, quick_fit
+from piste.methods.context.fit import (
+    DRAWS,
+    Fit,
+    alone_answers,
+    final_fit,
+    parameter_errors,
+    quick_fit,
+)
 from piste.methods.context.turning import LARGEST, Search
 from piste.methods.every_class import left_out
 from piste.methods.sampling import check_size

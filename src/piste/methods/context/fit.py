@@ -57,7 +57,9 @@ def fit_slalom(
         settings = _Settings(players.frame.size > 0, weights, steps, errors)
         model, report, posterior, known = fitted(counts, scores, fit, settings)
         lengths = lengths.refitted(rows.lengths, model.predict(counts), answers)
-        fit = SlalomFit(players, model.normalised(), report, posterior, lengths, asked.others, known)
+        fit = SlalomFit(
+            players, model.normalised(), report, posterior, lengths, asked.others, known
+        )
     assert fit is not None
     return fit
 
