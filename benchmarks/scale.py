@@ -99,7 +99,7 @@ def memory(pid: int) -> int:
             status = (path / "status").read_text()
         except OSError:
             continue
-        total += next((int(l.split()[1]) for l in status.splitlines() if l[:5] == "VmRSS"), 0)
+        total += sum(int(x.split()[1]) for x in status.splitlines() if x[:5] == "VmRSS")
     return total // 1024
 
 
