@@ -22,6 +22,12 @@ class PisteError(Exception):
         self.cause, self.remedy = printable(cause), printable(remedy)
         super().__init__(f"{self.cause} {self.remedy}".strip())
 
+    def __reduce__(self) -> tuple[type["PisteError"], tuple[str, str]]:
+        return type(self), (
+            self.cause,
+            self.remedy,
+        )  # from a worker process to the one it works for
+
 
 def printable(text: str) -> str:
     """The text on one line, with control and invisible characters (escapes, bidi marks) escaped.

@@ -71,6 +71,12 @@ def make_folder(path: Path) -> None:
         raise file_error("make the folder", path, error, "Choose another folder.") from error
 
 
+def move(source: Path, target: Path) -> None:
+    """Rename a file within a file system, replacing the target; on the disk when this returns."""
+    os.replace(source, target)
+    _synchronise_folder(target.parent)
+
+
 def file_error(
     verb: str,
     path: str | os.PathLike[str],

@@ -93,12 +93,11 @@ def _tables(out: Path) -> dict[str, Any]:
 
 
 def _shards(out: Path) -> Kept:
-    """The shards that are there: those whose file of texts is, which is written last."""
-    return {
-        str(path.relative_to(out)): digest(path.read_bytes())
-        for texts in (out / "texts").glob("part-*.parquet")
-        for path in (texts, out / "players" / texts.name)
-    }
+    """The shards that count: those that the list names, which is written last."""
+    from piste.runs.commits import KINDS, commits, path
+
+    files = [path(out, kind, number) for number in commits(out) for kind in KINDS]
+    return {str(file.relative_to(out)): digest(file.read_bytes()) for file in files}
 
 
 def _rows(out: Path) -> list[Any]:

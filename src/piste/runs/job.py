@@ -16,9 +16,11 @@ from piste.models.protocol import Classifier
 from piste.models.sharing import Gathering, together
 from piste.options import Options
 from piste.result.explanation import Explanation
+from piste.runs.commits import Commit, Destination, rows_digest
 from piste.runs.evaluate_text import reason
-from piste.runs.shards import Shard, rows_digest
+from piste.runs.shards import Shard, stage
 from piste.runs.store import stamp
+from piste.surrogates import algebra
 
 THREADS = 8  # explanations at once, whose sequences share batches
 Numbered = tuple[int, list[tuple[int, Example]]]  # a shard's number, its texts with theirs
@@ -99,25 +101,44 @@ class Source:
             number += 1
 
 
-def explained(
-    texts: list[tuple[int, Example]], job: RunJob, classifier: Classifier, known: Lexicon | None
-) -> Shard:
-    """Explain these texts into a shard."""
+@dataclass(frozen=True)
+class Maker:
+    """Explains and writes shards: a job with its model loaded, in this process or a worker."""
 
-    def one(gathering: Gathering, item: tuple[int, Example]) -> Explanation | str:
+    job: RunJob
+    classifier: Classifier
+    lexicon: Lexicon | None
+    destination: Destination
+
+    @classmethod
+    def loaded(cls, job: RunJob, destination: Destination) -> Maker:
+        """With a model and a lexicon of the calling process's own."""
+        known = None if job.lexicon is None else Lexicon.load(job.lexicon)
+        return cls(job, job.classifier(), known, destination)
+
+    def make(self, shard: Numbered) -> Commit:
+        """Explain the texts of a shard and write it; it counts once it is committed."""
+        number, texts = shard
+        return stage(self.destination, number, self.explained(texts))
+
+    # Eight explanations share the machine as it is: libraries that divide each small product among
+    # threads of their own wait for each other, on a busy machine for minutes.
+    @algebra.one_thread
+    def explained(self, texts: list[tuple[int, Example]]) -> Shard:
+        """The rows of these texts."""
+        # Another library's explainer keeps what it is doing in itself: one text at a time.
+        threads = THREADS if self.job.method.parallel else 1
+        made = Shard.of(self.job.scores)
+        results = together(self.classifier, texts, self._explain, threads)
+        for (index, example), result in zip(texts, results, strict=True):
+            made.add(index, example, result)
+        return made
+
+    def _explain(self, gathering: Gathering, item: tuple[int, Example]) -> Explanation | str:
         example = item[1]
         if example.problem is not None:
             return example.problem
         try:
-            return job.explain(classifier, example, known, gathering)
+            return self.job.explain(self.classifier, example, self.lexicon, gathering)
         except Exception as error:  # one text must not end the run, whatever the model does to it
             return reason(error)
-
-    # Another library's explainer keeps what it is doing in itself: one text at a time.
-    threads = THREADS if job.method.parallel else 1
-    made = Shard.of(job.scores)
-    for (index, example), result in zip(
-        texts, together(classifier, texts, one, threads), strict=True
-    ):
-        made.add(index, example, result)
-    return made

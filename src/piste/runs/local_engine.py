@@ -12,40 +12,34 @@ import os
 import sys
 import threading
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from typing import Any
 
 from piste.errors import ModelError, PisteError, few
-from piste.lexicon import Lexicon
-from piste.models.protocol import Classifier
+from piste.runs.commits import Commit, Destination
 from piste.runs.evaluate_text import reason
-from piste.runs.job import Numbered, RunJob, Source, explained
-from piste.runs.shards import Shard
+from piste.runs.job import Maker, Numbered, RunJob, Source
 
 log = logging.getLogger(__name__)
 
 ATTEMPTS = 3  # at a shard whose worker is killed
-NumberedShard = tuple[int, Shard]
 
 
 def locally(
     source: Source,
     there: Mapping[int, str],
-    job: RunJob,
-    classifier: Classifier,
-    known: Lexicon | None,
+    maker: Maker,
     workers: int,
-) -> Iterator[NumberedShard]:
-    """Yield shards as they are finished."""
+) -> Generator[Commit]:
+    """Yield shards as they are written."""
     missing = source.missing(there)
     if workers > 1:
-        yield from _Workers(job, workers, missing).results()
-        return
-    for number, texts in missing:
-        yield number, explained(texts, job, classifier, known)
+        yield from _Workers(maker.job, maker.destination, workers, missing).results()
+    else:
+        yield from map(maker.make, missing)
 
 
 @dataclass
@@ -53,15 +47,16 @@ class _Workers:
     """Worker processes that explain shards, restarted when one of them is killed."""
 
     job: RunJob
+    destination: Destination
     count: int
     missing: Iterator[Numbered]
     again: deque[Numbered] = field(default_factory=deque)  # shards of a pool that broke
     attempts: Counter[int] = field(default_factory=Counter)  # that failed, by shard
 
-    def results(self) -> Iterator[NumberedShard]:
-        """Yield shards as they are finished, starting new pools as needed."""
+    def results(self) -> Iterator[Commit]:
+        """Yield shards as they are written, starting new pools as needed."""
         while True:
-            pending: dict[Future[NumberedShard], Numbered] = {}
+            pending: dict[Future[Commit], Numbered] = {}
             pool = self._pool()
             try:
                 yield from self._results(pool, pending)
@@ -79,11 +74,13 @@ class _Workers:
     def _pool(self) -> ProcessPoolExecutor:
         threads = max(1, (os.cpu_count() or 1) // self.count)
         spawned = multiprocessing.get_context("spawn")  # a forked torch may hang
-        return ProcessPoolExecutor(self.count, spawned, _start, (self.job, threads))
+        return ProcessPoolExecutor(
+            self.count, spawned, _start, (self.job, self.destination, threads)
+        )
 
     def _results(
-        self, pool: ProcessPoolExecutor, pending: dict[Future[NumberedShard], Numbered]
-    ) -> Iterator[NumberedShard]:
+        self, pool: ProcessPoolExecutor, pending: dict[Future[Commit], Numbered]
+    ) -> Iterator[Commit]:
         """Yield shards as they are finished, until all are or the pool breaks."""
         while True:
             # No more than a few shards are read ahead: the data is a stream.
@@ -104,7 +101,7 @@ class _Workers:
         self,
         pool: ProcessPoolExecutor,
         shard: Numbered,
-        pending: dict[Future[NumberedShard], Numbered],
+        pending: dict[Future[Commit], Numbered],
     ) -> None:
         try:
             pending[pool.submit(_work, shard)] = shard
@@ -133,26 +130,16 @@ class _CannotStart(Exception):
     """A worker process could not load its model."""
 
 
-@dataclass(frozen=True)
-class _Loaded:
-    """The state of a worker process."""
-
-    job: RunJob
-    classifier: Classifier
-    lexicon: Lexicon | None
+_worker: Maker | str = "it was not started"
 
 
-_worker: _Loaded | str = "it was not started"
-
-
-def _start(job: RunJob, threads: int) -> None:
+def _start(job: RunJob, destination: Destination, threads: int) -> None:
     """Load the model in a new process, with its share of the cores."""
     global _worker
     threading.Thread(target=_end_with_parent, daemon=True).start()
     os.environ["OMP_NUM_THREADS"] = os.environ["PISTE_THREADS"] = str(threads)
     try:
-        known = None if job.lexicon is None else Lexicon.load(job.lexicon)
-        _worker = _Loaded(job, job.classifier(), known)
+        _worker = Maker.loaded(job, destination)
     except Exception as error:  # told with the first shard: a pool says nothing of its start
         _worker = reason(error)
     _limit(threads)
@@ -177,8 +164,7 @@ def _limit(threads: int) -> None:
         torch.set_num_threads(threads)
 
 
-def _work(numbered: Numbered) -> NumberedShard:
+def _work(shard: Numbered) -> Commit:
     if isinstance(_worker, str):
         raise _CannotStart(_worker)
-    number, texts = numbered
-    return number, explained(texts, _worker.job, _worker.classifier, _worker.lexicon)
+    return _worker.make(shard)

@@ -1,37 +1,36 @@
 """Explain shards on a Ray cluster: Ray Data streams them to actors with a model each.
 
 The texts are read in order by one task, a block a shard; Ray holds the stream back where the
-actors are slower. A shard whose actor dies is given to another.
+actors are slower. A shard whose actor dies is given to another. Actors write what they make; what
+comes back to the driver is a line a shard, by which it commits it.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
 from piste.data import Example
+from piste.errors import FileError
 from piste.extras import require
-from piste.lexicon import Lexicon
-from piste.models.protocol import Classifier
-from piste.runs.job import RunJob, Source, explained
-from piste.runs.shards import Shard
+from piste.runs.commits import Commit, Destination
+from piste.runs.job import Maker, RunJob, Source
 
 RETRIES = 10  # of a shard whose worker died
+IN_FLIGHT = 2  # shards an actor: the one that it works on, and the next
 Block = dict[str, Any]
 
 
 def on_ray(
     source: Source,
     there: Mapping[int, str],
-    job: RunJob,
-    classifier: Classifier,
-    known: Lexicon | None,
+    maker: Maker,
     workers: int,
-) -> Iterator[tuple[int, Shard]]:
-    """Yield shards as they are finished. Uses the connected cluster, or starts a local one."""
+) -> Generator[Commit]:
+    """Yield shards as they are written. Uses the connected cluster, or starts a local one."""
     ray, data = _library()
     if not ray.is_initialized():
         ray.init(log_to_driver=False, include_dashboard=False)
@@ -40,42 +39,52 @@ def on_ray(
     context.target_max_block_size = (
         1  # a block a shard, however small: they go to actors one by one
     )
-    gpus = 1 if (job.device or "").startswith("cuda") else 0
+    gpus = 1 if (maker.job.device or "").startswith("cuda") else 0
     # Reading waits most of the time; with a core of its own it could wait for ever for one.
     stream = data.read_datasource(
         _reader(source, there), override_num_blocks=1, ray_remote_args={"num_cpus": 0}
     )
     made = stream.map_batches(
         Worker,
-        fn_constructor_args=(job,),
+        fn_constructor_args=(maker.job, maker.destination),
         batch_size=1,
         num_cpus=1,
         num_gpus=gpus,
-        compute=data.ActorPoolStrategy(size=workers),
+        compute=data.ActorPoolStrategy(size=workers, max_tasks_in_flight_per_actor=IN_FLIGHT),
         max_restarts=-1,
         max_task_retries=RETRIES,
     )
     for row in made.iter_rows():
-        yield int(row["number"]), Shard(json.loads(row["texts"]), json.loads(row["players"]))
+        yield _staged(row["staged"], row["problem"])
+
+
+def _staged(line: str | None, problem: str | None) -> Commit:
+    """The shard that an actor wrote; raises what kept it from writing."""
+    if problem is not None:
+        raise FileError(*json.loads(problem))
+    commit = Commit.of_line(line or "")
+    assert commit is not None
+    return commit
 
 
 class Worker:
-    """An actor: loads the model once, and explains the shards it is given."""
+    """An actor: loads the model once, explains the shards it is given, and writes them."""
 
-    def __init__(self, job: RunJob) -> None:
-        self.job, self.classifier = job, job.classifier()
-        self.known = None if job.lexicon is None else Lexicon.load(job.lexicon)
+    def __init__(self, job: RunJob, destination: Destination) -> None:
+        self.maker = Maker.loaded(job, destination)
 
     def __call__(self, block: Block) -> Block:
-        made = []
+        made: Block = {"staged": [], "problem": []}
         for number, texts in zip(block["number"], block["texts"], strict=True):
             examples = [(index, Example(**_tupled(one))) for index, one in json.loads(texts)]
-            shard = explained(examples, self.job, self.classifier, self.known)
-            made.append((int(number), json.dumps(shard.texts), json.dumps(shard.players)))
-        names = ("number", "texts", "players")
-        return {
-            name: list(cells) for name, cells in zip(names, zip(*made, strict=True), strict=True)
-        }
+            line = problem = None
+            try:
+                line = self.maker.make((int(number), examples)).line()
+            except FileError as error:  # a full disk: no other actor would fare better
+                problem = json.dumps([error.cause, error.remedy])
+            made["staged"].append(line)
+            made["problem"].append(problem)
+        return made
 
 
 def _reader(source: Source, there: Mapping[int, str]) -> Any:

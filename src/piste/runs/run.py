@@ -3,7 +3,8 @@
 1. Where words share a lexicon: build it over the data first (`runs.lexicon`).
 2. Read the data as a stream, cut into shards of so many texts; skip those that are there, whole,
    for the same rows and with the same lexicon.
-3. Explain a shard's texts together, so that their sequences share batches, and write it whole.
+3. Explain a shard's texts together, so that their sequences share batches; whoever does so writes
+   it, and this process commits it (`runs.commits`).
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ import hashlib
 import json
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
+from contextlib import closing
 from dataclasses import asdict, dataclass, fields, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -33,16 +35,15 @@ from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier
 from piste.options import ALL, Options, whole_number
 from piste.runs import shards
+from piste.runs.commits import TOLD, Commit, Destination, begin, commits
 from piste.runs.evaluate_text import PROBE, samples, usable
-from piste.runs.job import RunJob, Source
+from piste.runs.job import Maker, RunJob, Source
 from piste.runs.lexicon import TextsDigest, build_lexicon, lexicon_inputs
-from piste.runs.shards import Shard
 from piste.runs.store import FINGERPRINT, agreed
 
 log = logging.getLogger(__name__)
 
 ENGINES = ("local", "ray")
-TOLD = 5  # failures that are named
 MANIFEST, LEXICON = "manifest.json", "lexicon.json.gz"
 ENDED = "ended"  # in the manifest: how many texts there were when all were done
 SHARD = 256  # texts
@@ -133,16 +134,29 @@ def run(
         known = _own(folder / LEXICON, job, asked, source, watch)
     job = replace(job, scores=_scores(job, asked, known, first))
     used = None if job.lexicon is None else _identity(job.lexicon)
+    destination = Destination(os.path.abspath(folder), used)
+    return _made(source, Maker(job, asked, known, destination), settings, watch)
+
+
+def _made(
+    source: Source, maker: Maker, settings: RunSettings, watch: StageProgress | None
+) -> Report:
+    """Make the shards that are missing, and commit each."""
+    destination = maker.destination
+    folder, made = Path(destination.folder), 0
+    destination.clear()
     shards.remove_halves(folder)
-    there, made = shards.done(folder, used), 0
-    for number, part in _engine(settings.engine)(
-        source, there, job, asked, known, settings.workers
-    ):
-        shards.write(folder, number, part, used)
-        made += len(part.texts["index"])
-        log.info("Part %d of the run is written to %s.", number, folder)
-        if watch is not None:
-            watch("texts", (number + 1) * source.shard, settings.limit)
+    engine = _engine(settings.engine)(source, destination.done(), maker, settings.workers)
+    try:
+        with closing(engine):
+            for staged in engine:
+                destination.commit(staged)
+                made += staged.count
+                log.info("Part %d of the run is written to %s.", staged.number, folder)
+                if watch is not None:
+                    watch("texts", (staged.number + 1) * source.shard, settings.limit)
+    finally:
+        destination.clear()
     return _ended(folder, made)
 
 
@@ -269,7 +283,7 @@ def _scores(
     return tuple(job.explain(classifier, Example("probe", PROBE, pair=pair), known).scores)
 
 
-def _engine(name: str) -> Callable[..., Iterator[tuple[int, Shard]]]:
+def _engine(name: str) -> Callable[..., Generator[Commit]]:
     if name == "ray":
         from piste.runs.ray_engine import on_ray  # an optional library
 
@@ -303,11 +317,13 @@ def _open(
         "shard": source.shard,
     }
     plain = json.loads(json.dumps(told, default=str))
-    plain = agreed(folder, MANIFEST, plain, begun=bool(shards.numbers(folder)))
+    plain = agreed(folder, MANIFEST, plain, begun=shards.holds_results(folder))
+    shards.check_list(folder)
     _check_extent(folder, source)
     facts = {"versions": versions(), "backend": classifier.backend}
     make_folder(folder)
     write_atomic(folder / MANIFEST, json.dumps(plain | facts, indent=1) + "\n")
+    begin(folder)
 
 
 def _identity(lexicon: bool | str | os.PathLike[str]) -> Any:
@@ -321,11 +337,9 @@ def _identity(lexicon: bool | str | os.PathLike[str]) -> Any:
 
 def _ended(folder: Path, made: int) -> Report:
     """The report on a finished run; marks the manifest as complete."""
-    texts, reasons = 0, list[str]()
-    for table in shards.read(folder, shards.TEXTS, ["id", "error"]):
-        texts += len(table["error"])
-        pairs = zip(table["id"], table["error"], strict=True)
-        reasons += [f"{name}: {error}" for name, error in pairs if error is not None]
+    known = commits(folder).values()
+    texts, failed = sum(one.count for one in known), sum(one.failed for one in known)
+    reasons = tuple(islice(chain.from_iterable(one.reasons for one in known), TOLD))
     manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     write_atomic(folder / MANIFEST, json.dumps(manifest | {ENDED: texts}, indent=1) + "\n")
-    return Report(folder, texts, len(reasons), made, tuple(reasons[:TOLD]))
+    return Report(folder, texts, failed, made, reasons)

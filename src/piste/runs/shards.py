@@ -1,17 +1,14 @@
 """Explanations as Parquet shards: a table with one row per text, one with one row per player.
 
-A shard is two files. The players' is written first; the texts' holds a digest of it, the stamp of
-each row of the data, and a digest of the lexicon that was used. So it can be told whether both
-files are whole, belong together and are of the data at hand: a shard is done only if they are.
+A shard is two files, which count once `runs.commits` names them with their digests: so it can be
+told whether both are whole, belong together and are of the data at hand.
 """
 
 from __future__ import annotations
 
-import hashlib
 import io
-import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,15 +16,16 @@ from typing import Any
 from piste.data import Example
 from piste.errors import FileError
 from piste.extras import require
-from piste.files import encodable, make_folder, write_atomic
-from piste.models.fingerprint import content_digest
+from piste.files import encodable
 from piste.result.explanation import Explanation
-from piste.runs.store import stamp
+from piste.runs.commits import COMMITS, KINDS, Commit, Destination, commits
+from piste.runs.commits import PLAYERS as PLAYERS
+from piste.runs.commits import TEXTS as TEXTS
+from piste.runs.commits import path as place
+from piste.runs.store import ANOTHER, stamp
 from piste.surrogates import algebra
 
-TEXTS, PLAYERS = "texts", "players"
 NAME = re.compile(r"part-(\d{8,})\.parquet")
-FACTS = b"piste"  # the key of our facts in the metadata of a file
 # What reading a damaged or foreign file may raise.
 DAMAGED = (OSError, ValueError, LookupError, TypeError, NotImplementedError, MemoryError)
 Table = dict[str, list[Any]]
@@ -156,15 +154,10 @@ def _told(explanation: Explanation) -> dict[str, Any]:
     }
 
 
-def write(folder: Path, number: int, shard: Shard, lexicon: str | None = None) -> None:
-    """Both files of a shard, the one that counts last. lexicon: a digest of the one used."""
-    players = _parquet(PLAYERS, shard.players, {})
-    facts = {"players": _digest(players), "lexicon": lexicon}
-    texts = _parquet(TEXTS, shard.texts, facts)
-    for kind, data in ((PLAYERS, players), (TEXTS, texts)):
-        path = _path(folder, kind, number)
-        make_folder(path.parent)
-        write_atomic(path, data)
+def stage(destination: Destination, number: int, shard: Shard) -> Commit:
+    """Write both files of a shard, by whoever made it; they count once they are committed."""
+    files = {PLAYERS: _parquet(PLAYERS, shard.players), TEXTS: _parquet(TEXTS, shard.texts)}
+    return destination.stage(number, files, shard.texts)
 
 
 def check_library() -> None:
@@ -172,39 +165,44 @@ def check_library() -> None:
     _library()
 
 
-def numbers(folder: Path, kind: str = TEXTS) -> list[int]:
-    """The sorted numbers of the shards that have a file, valid or not."""
-    names = [NAME.fullmatch(path.name) for path in (folder / kind).glob("part-*.parquet")]
-    return sorted(int(name[1]) for name in names if name is not None)
+def numbers(folder: Path) -> list[int]:
+    """The sorted numbers of the shards that count; of a run of 0.1.0, those with a file."""
+    if (folder / COMMITS).exists():
+        return list(commits(folder))
+    return _with_files(folder, TEXTS)
 
 
-def done(folder: Path, lexicon: str | None = None) -> dict[int, str]:
-    """The complete shards made with this lexicon, each with a digest of its rows."""
-    rows = {number: _rows(folder, number, lexicon) for number in numbers(folder)}
-    return {number: digest for number, digest in rows.items() if digest is not None}
+def holds_results(folder: Path) -> bool:
+    """Whether there are results in the folder, whatever they are worth."""
+    return bool(commits(folder) or _with_files(folder, TEXTS))
 
 
-def rows_digest(rows: Iterable[tuple[int, str]]) -> str:
-    """A digest of a shard's rows: their numbers and stamps."""
-    return content_digest(list(rows))
+def check_list(folder: Path) -> None:
+    """Refuse results without the list of those that count."""
+    if holds_results(folder) and not (folder / COMMITS).exists():
+        raise FileError(
+            f"{folder} holds results, but not {COMMITS}, which says which of them are whole.",
+            ANOTHER,
+        )
 
 
 def extent(folder: Path, size: int) -> int:
     """The number of texts the folder covers, with `size` texts per shard."""
-    there = numbers(folder)
-    if not there:
-        return 0
-    try:
-        last = _library().parquet.read_metadata(_path(folder, TEXTS, there[-1])).num_rows
-    except DAMAGED:  # it had one text at least
-        last = 1
-    return there[-1] * size + int(last)
+    last = list(commits(folder).values())[-1:]
+    return last[0].number * size + last[0].count if last else 0
 
 
 def remove_halves(folder: Path) -> None:
-    """Remove the players of shards that were not finished."""
-    for number in {*numbers(folder, PLAYERS)} - {*numbers(folder)}:
-        _path(folder, PLAYERS, number).unlink(missing_ok=True)
+    """Remove the files of shards that were moved to their places and not committed."""
+    known = commits(folder)
+    for kind in KINDS:
+        for number in {*_with_files(folder, kind)} - known.keys():
+            place(folder, kind, number).unlink(missing_ok=True)
+
+
+def _with_files(folder: Path, kind: str) -> list[int]:
+    names = [NAME.fullmatch(path.name) for path in (folder / kind).glob("part-*.parquet")]
+    return sorted(int(name[1]) for name in names if name is not None)
 
 
 def read(
@@ -218,7 +216,7 @@ def read(
     if not there:
         raise FileError(f"There is no run in {folder}.", "Give a folder that `piste run` wrote.")
     for number in there:
-        path = _path(folder, kind, number)
+        path = place(folder, kind, number)
         try:
             table, known = _table(path, None if columns is None else [*columns, *optional])
         except DAMAGED as error:
@@ -235,19 +233,6 @@ def read(
         yield table.to_pydict()
 
 
-def _rows(folder: Path, number: int, lexicon: str | None) -> str | None:
-    """A digest of a shard's rows; None where a file is gone or damaged, or the lexicon another."""
-    try:
-        table, _ = _table(_path(folder, TEXTS, number), None)
-        facts = json.loads(table.schema.metadata[FACTS])
-        players = _digest(_path(folder, PLAYERS, number).read_bytes())
-        cells = [table.column(name).to_pylist() for name in ("index", "stamp")]
-    except DAMAGED:
-        return None
-    whole = facts == {"players": players, "lexicon": lexicon}
-    return rows_digest(zip(*cells, strict=True)) if whole else None
-
-
 def _table(path: Path, columns: Sequence[str] | None) -> tuple[Any, list[str]]:
     """The columns that are there, with their checksums verified, and the names of all."""
     with _library().parquet.ParquetFile(path, page_checksum_verification=True) as file:
@@ -256,20 +241,12 @@ def _table(path: Path, columns: Sequence[str] | None) -> tuple[Any, list[str]]:
         return file.read(columns=kept), names
 
 
-def _path(folder: Path, kind: str, number: int) -> Path:
-    return folder / kind / f"part-{number:08d}.parquet"
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.blake2b(data, digest_size=16).hexdigest()
-
-
-def _parquet(kind: str, table: Table, facts: dict[str, Any]) -> bytes:
+def _parquet(kind: str, table: Table) -> bytes:
     arrow = _library()
     kinds = TEXT_COLUMNS if kind == TEXTS else PLAYER_COLUMNS
     types = {name: kinds.get(name, "double") for name in table}
     fields = [(name, _type(arrow, kind)) for name, kind in types.items()]
-    schema = arrow.schema(fields).with_metadata({FACTS: json.dumps(facts)})
+    schema = arrow.schema(fields)
     cells = {n: _encodable(c) if types[n] == "string" else c for n, c in table.items()}
     stream = io.BytesIO()
     rows = arrow.table(cells, schema=schema)
