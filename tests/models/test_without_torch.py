@@ -114,7 +114,7 @@ import sys, piste
 from pathlib import Path
 data = Path(sys.argv[2]) / "texts.jsonl"
 data.write_text('{"text": "a good film"}\\n{"text": "a bad plot"}\\n')
-piste.run(data, Path(sys.argv[2]) / "out", sys.argv[1], "occlusion")
+piste.run(data, sys.argv[1], Path(sys.argv[2]) / "out", method="occlusion")
 """
 
 
