@@ -38,10 +38,15 @@ def require(module: str, purpose: str) -> Any:
 @functools.cache
 def versions() -> dict[str, str]:
     """The versions of Python and of the libraries that shape an explanation."""
-    installed = {"python": platform.python_version()}
-    for package in REPORTED:
-        try:
-            installed[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return installed
+    known = {package: installed(package) for package in REPORTED}
+    found = {package: number for package, number in known.items() if number is not None}
+    return {"python": platform.python_version()} | found
+
+
+@functools.cache
+def installed(package: str) -> str | None:
+    """The version of an installed package, which is not imported for it."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

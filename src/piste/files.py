@@ -6,6 +6,7 @@ import io
 import os
 import stat
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from piste.errors import FileError
@@ -61,6 +62,19 @@ def append_line(path: Path, line: str) -> None:
                 raise
     except OSError as error:
         raise file_error("write", path, error) from error
+
+
+@contextlib.contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """A folder to fill, renamed to `path` at the end: nobody sees half of it.
+
+    Where another process has put one there meanwhile, that one stays.
+    """
+    with tempfile.TemporaryDirectory(dir=path.parent) as beside:
+        yield Path(beside)
+        with contextlib.suppress(OSError):  # another process was faster
+            os.rename(beside, path)
+        os.makedirs(beside, exist_ok=True)  # for the temporary directory to remove
 
 
 def make_folder(path: Path) -> None:

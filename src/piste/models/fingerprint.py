@@ -53,7 +53,7 @@ def fingerprint(classifier: Classifier, samples: Iterable[Sample]) -> Fingerprin
     The first sample must be answered; others that the model fails on are left out. The result is
     plain data, ready for JSON.
     """
-    parts = _digests(classifier)
+    parts = digests(classifier)
     if "weights" not in parts or not (_is_own(classifier) and _is_ours(classifier)):
         parts[ANSWERS] = dict(_answers(classifier, samples))
         remote = isinstance(getattr(classifier, "function", None), RemoteLabels)
@@ -151,7 +151,8 @@ def check_lexicon(lexicon: Lexicon, classifier: Classifier) -> None:
 
 def _glance(classifier: Any) -> Glance:
     """The first number of every weight of a torch model: training changes most of them."""
-    model: Any = getattr(getattr(classifier, "origin", classifier), "model", None)
+    origin = getattr(classifier, "origin", classifier)
+    model: Any = None if _has_facts(origin) else getattr(origin, "model", None)
     if not hasattr(model, "state_dict"):
         return ()
     weights = (weight for weight in model.parameters() if weight.numel())
@@ -169,17 +170,22 @@ def _is_own(classifier: Any) -> bool:
     return type(classifier).__module__.startswith("piste.")
 
 
-def _digests(classifier: Any) -> Fingerprint:
+def _has_facts(origin: Any) -> bool:
+    """Whether its digests were taken when it was first loaded: nobody has its weights to change."""
+    return _is_own(origin) and hasattr(origin, "facts")
+
+
+def digests(classifier: Any) -> Fingerprint:
     """Digests that need no question to the classifier."""
     if not _is_own(classifier):
         return _of_torch(getattr(classifier, "model", None))
     origin = getattr(classifier, "origin", classifier)  # what a compiled model was made from
+    if _has_facts(origin):
+        return dict(origin.facts.fingerprint)
     parts = _of_torch(getattr(origin, "model", None))
-    if getattr(origin, "digest", ""):  # of a file in ONNX
-        parts |= {"weights": origin.digest, "configuration": _configuration(origin)}
     prompt, tokenizer = getattr(origin, "prompt", None), _tokenizer_of(origin)
     if tokenizer is not None:
-        parts["tokenizer"] = _tokenizer_digest(tokenizer)
+        parts["tokenizer"] = tokenizer_digest(tokenizer)
     if prompt is not None:
         parts["prompt"] = content_digest([prompt.parts, prompt.begin, origin.answers])
     function = getattr(origin, "function", None)
@@ -202,12 +208,16 @@ def _of_torch(model: Any) -> Fingerprint:
     }
 
 
-def _configuration(holder: Any) -> str:
-    """A digest of the settings in `holder.config`, and of the kind of model."""
-    config = holder.config.to_diff_dict()  # without defaults: new versions add some
-    told = {name: value for name, value in config.items() if name not in INCIDENTAL}
+def _configuration(model: Any) -> str:
+    return configuration_digest(type(model).__name__, model.config)
+
+
+def configuration_digest(kind: str, config: Any) -> str:
+    """A digest of a model's settings, and of what kind it is."""
+    given = config.to_diff_dict()  # without defaults: new versions add some
+    told = {name: value for name, value in given.items() if name not in INCIDENTAL}
     plain = json.loads(json.dumps(told, default=str))  # keys become strings, which have an order
-    return content_digest([type(holder).__name__, plain])
+    return content_digest([kind, plain])
 
 
 def _tensors(model: Any) -> str:
@@ -234,7 +244,8 @@ def _tokenizer_of(origin: Any) -> Any | None:
     return next(filter(None, (getattr(one, "tokenizer", None) for one in holders)), None)
 
 
-def _tokenizer_digest(tokenizer: Any) -> str:
+def tokenizer_digest(tokenizer: Any) -> str:
+    """A digest of a fast tokenizer's rules and limits."""
     rules = json.loads(tokenizer.backend_tokenizer.to_str())
     for changing in ("truncation", "padding"):  # set by whoever called the tokenizer last
         rules.pop(changing, None)

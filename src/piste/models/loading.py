@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from piste.errors import ModelError, SettingError, choices
 from piste.models.backends.function import Scale, from_function
+from piste.models.backends.openvino_runtime import available
 from piste.models.protocol import Classifier
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def load(
     if backend not in BACKENDS:
         raise choices("backend", backend, BACKENDS)
     started = time.perf_counter()
-    classifier = _exported(model, tokenizer, device, backend) or _from_torch(
+    classifier = _exported(model, tokenizer, device, backend) or _pretrained(
         model, tokenizer, device, backend, trust_remote_code
     )
     log.info(
@@ -57,6 +58,26 @@ def load(
         classifier.backend,
         time.perf_counter() - started,
     )
+    return classifier
+
+
+def _pretrained(
+    model: Any, tokenizer: Any, device: str | None, backend: str, trust_remote_code: bool
+) -> HuggingFaceClassifier | CompiledClassifier:
+    """The model without torch, where an earlier load has left what that takes; else in torch."""
+    named = isinstance(model, str | os.PathLike) and tokenizer is None and not trust_remote_code
+    if not named or backend == "torch" or device not in (None, "cpu") or not available():
+        return _from_torch(model, tokenizer, device, backend, trust_remote_code)
+    from piste.models.backends import compiled, stored
+
+    name = os.fspath(model)
+    files = stored.find(name)
+    started = None if files is None else stored.start(files)
+    if started is not None:
+        return started
+    classifier = _from_torch(name, None, device, backend, False)
+    if isinstance(classifier, compiled.CompiledClassifier):
+        stored.keep(name, files, classifier)
     return classifier
 
 
@@ -147,7 +168,6 @@ def _compiled(
     classifier: HuggingFaceClassifier, *, insist: bool
 ) -> HuggingFaceClassifier | CompiledClassifier:
     from piste.models.backends.compiled import CannotCompile, compile_classifier, torch_notice
-    from piste.models.backends.openvino_runtime import available
 
     if not insist and (not available() or classifier.model.device.type != "cpu"):
         return classifier

@@ -18,6 +18,7 @@ def redrawn(classifier: Classifier, seed: int = 0) -> Classifier:
     Biases and the scales of layer norms stay. The classifier itself is not touched.
     """
     origin: Any = getattr(classifier, "origin", classifier)  # what a compiled model was made from
+    origin = getattr(origin, "torch", origin)  # loaded only now
     model = getattr(origin, "model", None)
     if not isinstance(model, torch.nn.Module) or not dataclasses.is_dataclass(origin):
         raise SettingError(

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-import contextlib
-import inspect
 import logging
 import threading
-import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
 from piste.arrays import FloatArray, IntArray
 from piste.errors import ModelError
 from piste.models.backends import graph_cache, openvino_runtime
-from piste.models.backends.huggingface import HuggingFaceClassifier, unpadded
 from piste.models.backends.openvino_runtime import Network
-from piste.models.backends.pretrained import ANY_TYPE, evaluating, plain, quiet, types_of
+from piste.models.backends.reading import ANY_TYPE, plain, types_of
 from piste.models.fingerprint import content_digest, weights_digest
 from piste.models.loading_errors import is_out_of_memory
 from piste.models.protocol import Outputs, described
 from piste.text.encoding import TYPE, Encoding, truncated
+
+if TYPE_CHECKING:
+    from piste.models.backends.huggingface import HuggingFaceClassifier
+    from piste.models.backends.stored import LazyOrigin
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +45,9 @@ class Copy:
     digest: str  # of the weights that were compiled
     difference: float  # largest seen between its logits and torch's
 
+    def logits(self, ids: IntArray) -> FloatArray:
+        return _infer(self.network, ids)
+
 
 @dataclass(repr=False)
 class CompiledClassifier:
@@ -55,7 +56,7 @@ class CompiledClassifier:
     Where the compiled copy does not answer as the torch model does, torch answers.
     """
 
-    origin: HuggingFaceClassifier
+    origin: HuggingFaceClassifier | LazyOrigin
     copy: Copy | None  # None: torch answers from now on
     recompilations: int = 0
     trouble: str = ""  # why torch answers
@@ -91,7 +92,7 @@ class CompiledClassifier:
         if copy is None or (len(copy.network.inputs) < 3 and types_of(ids) is not None):
             return self.origin.logits(ids)
         try:
-            return _infer(copy.network, ids)
+            return copy.logits(ids)
         except RuntimeError as error:
             if is_out_of_memory(error):
                 raise
@@ -190,11 +191,11 @@ def compile_classifier(classifier: HuggingFaceClassifier) -> CompiledClassifier:
     return CompiledClassifier(classifier, _checked_copy(classifier))
 
 
-def _checked_copy(classifier: HuggingFaceClassifier) -> Copy:
+def _checked_copy(classifier: HuggingFaceClassifier | LazyOrigin) -> Copy:
     """The model compiled as it is now, where its answers are torch's."""
     try:
         digest = _digest(classifier.model)
-        folder = _cache_folder(classifier, digest)
+        folder = cache_folder(classifier, digest)
         network, difference = _compiled(classifier, folder)
         if folder is not None and not difference <= LARGEST_DIFFERENCE:
             graph_cache.remove(folder)  # of another model after all: convert it anew
@@ -212,7 +213,7 @@ def _reason(error: Exception) -> str:
     return lines[-1].rstrip(".")[:200] if lines else type(error).__name__
 
 
-def _cache_folder(classifier: HuggingFaceClassifier, digest: str) -> Path | None:
+def cache_folder(classifier: HuggingFaceClassifier | LazyOrigin, digest: str) -> Path | None:
     """Where the converted model is kept; None for one that its weights do not tell all of.
 
     Hooks, a patched forward or a class of somebody else's are traced into the graph, and another
@@ -224,12 +225,14 @@ def _cache_folder(classifier: HuggingFaceClassifier, digest: str) -> Path | None
     return graph_cache.folder_for(f"{digest}-{_inputs(classifier)}")
 
 
-def _inputs(classifier: HuggingFaceClassifier) -> int:
+def _inputs(classifier: HuggingFaceClassifier | LazyOrigin) -> int:
     """Ids, mask and, where the model knows several, token types."""
     return 3 if 1 < classifier.reader.types < ANY_TYPE else 2
 
 
-def _compiled(classifier: HuggingFaceClassifier, folder: Path | None) -> tuple[Network, float]:
+def _compiled(
+    classifier: HuggingFaceClassifier | LazyOrigin, folder: Path | None
+) -> tuple[Network, float]:
     """The model on OpenVINO, and how far its logits are from torch's."""
     graph = None if folder is None else graph_cache.read(folder)
     if graph is None:
@@ -248,35 +251,9 @@ def _digest(model: Any) -> str:
 
 
 def _convert(model: Any, inputs: int) -> Any:
-    openvino = openvino_runtime.library()
-    examples = (torch.ones((2, 5), dtype=torch.int64),) * inputs
-    with _calm(), torch.no_grad(), evaluating(model), unpadded(model):
-        graph = openvino.convert_model(_Logits(model), example_input=examples)
-    dynamic = openvino.PartialShape([-1, -1])
-    graph.reshape(dict.fromkeys(graph.inputs, dynamic))
-    return graph
+    from piste.models.backends.conversion import convert  # torch
 
-
-class _Logits(torch.nn.Module):
-    """What is traced: ids, mask and types, where the model knows several, in; logits out."""
-
-    def __init__(self, model: Any) -> None:
-        super().__init__()
-        self.model = model
-        # A decoder's cache of keys is an object that no converter understands.
-        takes_cache = "use_cache" in inspect.signature(model.forward).parameters
-        self.settings = {"use_cache": False} if takes_cache else {}
-
-    def forward(
-        self,
-        input_ids: torch.Tensor,
-        attention_mask: torch.Tensor,
-        token_type_ids: torch.Tensor | None = None,
-    ) -> Any:
-        given = {"input_ids": input_ids, "attention_mask": attention_mask}
-        if token_type_ids is not None:
-            given["token_type_ids"] = token_type_ids
-        return self.model(**given, **self.settings).logits
+    return convert(model, inputs)
 
 
 def _infer(network: Network, ids: IntArray) -> FloatArray:
@@ -284,7 +261,7 @@ def _infer(network: Network, ids: IntArray) -> FloatArray:
     return network([plain(ids), np.ones_like(ids), ids // TYPE][: len(network.inputs)])
 
 
-def _difference(classifier: HuggingFaceClassifier, network: Network) -> float:
+def _difference(classifier: HuggingFaceClassifier | LazyOrigin, network: Network) -> float:
     """The largest difference of a logit on pieces of a text, from one token to the limit.
 
     In batches of one, two and three: a number of rows may be baked into a graph.
@@ -303,16 +280,3 @@ def _difference(classifier: HuggingFaceClassifier, network: Network) -> float:
             gap = np.abs(_infer(network, ids[:rows]) - expected[:rows]).max()
             largest = max(largest, float(gap)) if np.isfinite(gap) else float("inf")
     return largest
-
-
-@contextlib.contextmanager
-def _calm() -> Iterator[None]:
-    """Tracing warns about every branch it takes; nobody can act on that."""
-    tracer = logging.getLogger("torch.jit")
-    with quiet, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        before, tracer.disabled = tracer.disabled, True
-        try:
-            yield
-        finally:
-            tracer.disabled = before

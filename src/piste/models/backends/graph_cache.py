@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import logging
 import os
 import shutil
 import stat
-import tempfile
 from pathlib import Path
 from typing import Any
 
-from piste.files import cache_directory
+from piste.files import cache_directory, new_folder
 from piste.models.backends import openvino_runtime
 from piste.models.loading_errors import first_line
 
@@ -22,9 +20,12 @@ GRAPH, WEIGHTS, DIGEST = "model.xml", "model.bin", "digest"
 PRIVATE = 0o700
 
 
-def folder_for(key: str) -> Path | None:
-    """Where the model with this key is kept; None where nothing can be kept safely."""
-    place = cache_directory() / "compiled"
+def folder_for(key: str, kind: str = "compiled") -> Path | None:
+    """Where the model with this key is kept; None where nothing can be kept safely.
+
+    kind: what is kept of it.
+    """
+    place = cache_directory() / kind
     try:
         place.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
         if _is_private(place):
@@ -71,12 +72,9 @@ def keep(graph: Any, folder: Path) -> None:
     """Write beside, then rename: another process never sees half a model."""
     openvino = openvino_runtime.library()
     try:
-        with tempfile.TemporaryDirectory(dir=folder.parent) as beside:
-            openvino.save_model(graph, Path(beside) / GRAPH, compress_to_fp16=False)
-            (Path(beside) / DIGEST).write_text(_digest(Path(beside)))
-            with contextlib.suppress(OSError):  # another process was faster
-                os.rename(beside, folder)
-            os.makedirs(beside, exist_ok=True)  # for the temporary directory to remove
+        with new_folder(folder) as beside:
+            openvino.save_model(graph, beside / GRAPH, compress_to_fp16=False)
+            (beside / DIGEST).write_text(_digest(beside))
     except (OSError, RuntimeError) as error:  # OpenVINO tells of a full disk by the latter
         log.warning(
             "Cannot keep the converted model in %s (%s): the next load converts it again."

@@ -19,21 +19,24 @@ from piste.arrays import FloatArray, IntArray
 from piste.errors import ModelError, OutputError
 from piste.models import loading_errors
 from piste.models.backends.pretrained import (
-    ANY_TYPE,
-    Reader,
+    QuietReader,
     array,
     check_device,
     check_tokenizer,
     evaluating,
     given_tokenizer,
-    labels_of,
     limit_of,
     load_tokenizer,
     loading_type,
-    outputs_of,
-    plain,
     quiet,
     read,
+)
+from piste.models.backends.reading import (
+    ANY_TYPE,
+    Reader,
+    labels_of,
+    outputs_of,
+    plain,
     types_of,
 )
 from piste.models.protocol import Outputs, described
@@ -78,7 +81,7 @@ class HuggingFaceClassifier:
         takes = "token_type_ids" in inspect.signature(self.model.forward).parameters
         # Some (XLNet) take types without saying how many they know.
         types = getattr(self.model.config, "type_vocab_size", ANY_TYPE) if takes else 0
-        return Reader(self.tokenizer, self.limit, known, int(types or 0), self.notice)
+        return QuietReader(self.tokenizer, self.limit, known, int(types or 0), self.notice)
 
     def encode(self, text: str, pair: str | None = None) -> Encoding:
         return self.reader.encode(text, pair)

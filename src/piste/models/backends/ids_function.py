@@ -7,7 +7,8 @@ import numpy as np
 
 from piste.arrays import IntArray
 from piste.models.backends.function import FunctionClassifier
-from piste.models.backends.pretrained import Reader, check_tokenizer, load_tokenizer, plain
+from piste.models.backends.pretrained import QuietReader, check_tokenizer, load_tokenizer
+from piste.models.backends.reading import Reader, plain
 from piste.text.encoding import Encoding
 
 
@@ -15,7 +16,7 @@ def reader_for(tokenizer: Any) -> Reader:
     """What reads texts for a function of ids. It knows no types: ids are all that is passed on."""
     loaded = load_tokenizer(tokenizer)
     check_tokenizer(loaded)
-    return Reader(loaded, int(loaded.model_max_length))
+    return QuietReader(loaded, int(loaded.model_max_length))
 
 
 @dataclass(repr=False, eq=False)

@@ -30,11 +30,11 @@ from piste.models.backends.pretrained import (
     limit_of,
     load_tokenizer,
     loading_type,
-    plain,
     quiet,
     read,
 )
 from piste.models.backends.prompt import Prompt, check_answers, read_prompt
+from piste.models.backends.reading import plain
 from piste.models.protocol import Outputs, described
 from piste.text.encoding import Encoding
 from piste.threads import lock_for

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from transformers import AutoConfig, PretrainedConfig
 
 from piste.arrays import FloatArray, IntArray
 from piste.errors import ModelError, OutputError
 from piste.models import loading_errors
-from piste.models.backends import openvino_runtime
+from piste.models.backends import facts, openvino_runtime
+from piste.models.backends.facts import Facts
 from piste.models.backends.openvino_runtime import Network
-from piste.models.backends.pretrained import (
-    Reader,
-    check_tokenizer,
-    labels_of,
-    load_tokenizer,
-    outputs_of,
-    plain,
-    read,
+from piste.models.backends.reading import Reader, labels_of, outputs_of, plain
+from piste.models.fingerprint import (
+    configuration_digest,
+    content_digest,
+    file_digest,
+    tokenizer_digest,
 )
-from piste.models.fingerprint import file_digest
+from piste.models.model_files import files_digest
 from piste.models.protocol import Outputs, described
 from piste.text.encoding import TYPE, Encoding
 
@@ -42,11 +39,9 @@ class OnnxClassifier:
     """An ONNX graph that runs in OpenVINO. It gives answers, no gradients and no attention."""
 
     network: Network
-    config: Any  # PretrainedConfig
-    tokenizer: Any  # PreTrainedTokenizerFast
+    facts: Facts
+    reader: Reader
     name: str
-    notice: str = ""  # something the user should know with every explanation
-    digest: str = ""  # of the files it was read from
 
     def __repr__(self) -> str:
         return described(self)
@@ -57,50 +52,23 @@ class OnnxClassifier:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        return labels_of(self.config)
+        return self.facts.labels
 
     @property
     def outputs(self) -> Outputs:
-        return outputs_of(self.config)
-
-    @cached_property
-    def reader(self) -> Reader:
-        types = getattr(self.config, "type_vocab_size", None) or 2
-        known = getattr(self.config, "vocab_size", None)
-        taken = types if "token_type_ids" in self._inputs else 0
-        limit = _limit(self.config, self.tokenizer)
-        return Reader(self.tokenizer, limit, known, taken, self.notice)
+        return self.facts.outputs
 
     def encode(self, text: str, pair: str | None = None) -> Encoding:
         return self.reader.encode(text, pair)
 
     def logits(self, ids: IntArray) -> FloatArray:
-        ids = np.ascontiguousarray(ids)
-        known = dict(zip(NAMES, (plain(ids), np.ones_like(ids), ids // TYPE), strict=True))
-        given = {
-            name: known[name].astype(port.get_element_type().to_dtype())
-            for name, port in self._inputs.items()
-        }
-        try:
-            return self.network(given, _logits_of(self.network))
-        except RuntimeError as error:
-            if loading_errors.is_out_of_memory(error):  # the next batch is smaller
-                raise
-            raise OutputError(
-                f"The ONNX model refuses {ids.shape[0]} sequences of {ids.shape[1]} tokens:"
-                f" {loading_errors.first_line(error)}.",
-                "Export it with dynamic axes for the batch and the tokens.",
-            ) from error
+        return _answers(self.network, ids)
 
     def token_id(self, name: str) -> int | None:
         return self.reader.token_id(name)
 
     def show(self, ids: IntArray) -> str:
         return self.reader.show(ids)
-
-    @cached_property
-    def _inputs(self) -> dict[str, Any]:
-        return {_input_name(port): port for port in self.network.inputs}
 
 
 def onnx_file(folder: Path) -> Path | None:
@@ -126,20 +94,56 @@ def load_onnx(file: Path, folder: Path, tokenizer: Any, name: str) -> OnnxClassi
             f"{file.name} is an ONNX model, and OpenVINO, which runs it, is not installed.",
             "Install it: pip install 'piste[fast]'.",
         )
-    network = _compiled(file)
-    tokenizer = load_tokenizer(folder if tokenizer is None else tokenizer)
-    check_tokenizer(tokenizer)
-    digest = file_digest(file)
-    nameless = OnnxClassifier(network, PretrainedConfig(), tokenizer, name, digest=digest)
-    width = _width(nameless)
-    if (folder / "config.json").is_file():
-        make = partial(AutoConfig.from_pretrained, trust_remote_code=False)
-        config = read(loading_errors.CONFIGURATION, str(folder), make)
-        labels_of(config)  # refuses names with gaps
-        return dataclasses.replace(nameless, config=_agreeing(config, width))
-    notice = "The model has no config.json: its labels have numbers for names."
-    config = PretrainedConfig(num_labels=width)
-    return dataclasses.replace(nameless, config=config, notice=notice)
+    network, weights = _compiled(file), file_digest(file)
+    files = files_digest(folder) if tokenizer is None else None
+    key = None if files is None else content_digest([files, weights])
+    known = None if key is None else facts.cached(key)
+    if known is not None:
+        return OnnxClassifier(network, known[0], known[0].reader(known[1]), name)
+    found, reader = _in_full(folder, tokenizer, network, weights)
+    complete = None if key is None else facts.complete(found, reader)
+    if key is not None and complete is not None:
+        facts.keep(key, *complete)
+    return OnnxClassifier(network, found, reader, name)
+
+
+def _in_full(folder: Path, tokenizer: Any, network: Network, weights: str) -> tuple[Facts, Reader]:
+    """What transformers makes of the folder."""
+    from piste.models.backends import pretrained
+
+    tokenizer = pretrained.load_tokenizer(folder if tokenizer is None else tokenizer)
+    pretrained.check_tokenizer(tokenizer)
+    config, notice = _configuration(folder, _width(network))
+    types = getattr(config, "type_vocab_size", None) or 2
+    found = Facts(
+        labels=labels_of(config),
+        outputs=outputs_of(config),
+        limit=_limit(config, tokenizer),
+        vocabulary=getattr(config, "vocab_size", None),
+        types=types if "token_type_ids" in _inputs(network) else 0,
+        notice=notice,
+        fingerprint={
+            "weights": weights,
+            "configuration": configuration_digest(OnnxClassifier.__name__, config),
+            "tokenizer": tokenizer_digest(tokenizer),
+        },
+    )
+    return found, found.reader(tokenizer, pretrained.QuietReader)
+
+
+def _configuration(folder: Path, width: int) -> tuple[Any, str]:
+    """The model's settings, and a notice where nobody has written them down."""
+    from transformers import AutoConfig, PretrainedConfig
+
+    from piste.models.backends.pretrained import read
+
+    if not (folder / "config.json").is_file():
+        notice = "The model has no config.json: its labels have numbers for names."
+        return PretrainedConfig(num_labels=width), notice
+    make = partial(AutoConfig.from_pretrained, trust_remote_code=False)
+    config = read(loading_errors.CONFIGURATION, str(folder), make)
+    labels_of(config)  # refuses names with gaps
+    return _agreeing(config, width), ""
 
 
 def _compiled(file: Path) -> Network:
@@ -180,9 +184,32 @@ def _logits_of(graph: Any) -> Any:
     return tables[0]
 
 
-def _width(classifier: OnnxClassifier) -> int:
+def _answers(network: Network, ids: IntArray) -> FloatArray:
+    ids = np.ascontiguousarray(ids)
+    known = dict(zip(NAMES, (plain(ids), np.ones_like(ids), ids // TYPE), strict=True))
+    given = {
+        name: known[name].astype(port.get_element_type().to_dtype())
+        for name, port in _inputs(network).items()
+    }
+    try:
+        return network(given, _logits_of(network))
+    except RuntimeError as error:
+        if loading_errors.is_out_of_memory(error):  # the next batch is smaller
+            raise
+        raise OutputError(
+            f"The ONNX model refuses {ids.shape[0]} sequences of {ids.shape[1]} tokens:"
+            f" {loading_errors.first_line(error)}.",
+            "Export it with dynamic axes for the batch and the tokens.",
+        ) from error
+
+
+def _inputs(network: Network) -> dict[str, Any]:
+    return {_input_name(port): port for port in network.inputs}
+
+
+def _width(network: Network) -> int:
     """How many outputs a sequence has. It is asked, as not every graph says it."""
-    answer = classifier.logits(np.zeros((2, 3), dtype=np.int64))
+    answer = _answers(network, np.zeros((2, 3), dtype=np.int64))
     if answer.ndim != 2 or len(answer) != 2:
         raise ModelError(
             f"The ONNX model answers two sequences with logits of shape {answer.shape}.",

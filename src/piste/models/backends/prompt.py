@@ -14,7 +14,7 @@ from typing import Any
 from piste.errors import InputError, ModelError, SettingError
 from piste.models import loading_errors
 from piste.models.backends.endpoint import TEXT
-from piste.models.backends.pretrained import check_ids, unknown
+from piste.models.backends.reading import check_ids, unknown
 from piste.text.encoding import BETWEEN, Encoding, Frame
 from piste.text.units import Span
 
