@@ -135,14 +135,18 @@ def run(
     used = None if job.lexicon is None else _identity(job.lexicon)
     shards.remove_halves(folder)
     there, made = shards.done(folder, used), 0
+    texts = dict.fromkeys(there, source.shard)  # by shard
+    total = None if watch is None else source.count()
     for number, part in _engine(settings.engine)(
         source, there, job, asked, known, settings.workers
     ):
         shards.write(folder, number, part, used)
-        made += len(part.texts["index"])
+        texts[number] = len(part.texts["index"])
+        made += texts[number]
         log.info("Part %d of the run is written to %s.", number, folder)
         if watch is not None:
-            watch("texts", (number + 1) * source.shard, settings.limit)
+            done = sum(texts.values())  # the last shard may be a short one
+            watch("texts", done if total is None else min(done, total), total)
     return _ended(folder, made)
 
 
