@@ -59,7 +59,7 @@ def figures(text: str, classifier, method: str, unit: str) -> dict[str, float]:
         found[f"R2 of {name}"] = 1 - np.mean((predicted - true) ** 2) / np.var(true)
     found["removal error"] = _removal_error(explanation, players, ask)
     length = len(encoding.ids) + encoding.frame.size
-    found["readings"] = explanation.cost.tokens / length
+    found["passes"] = explanation.cost.tokens / length
     found["seconds"] = seconds
     found["share of the model"] = explanation.cost.query_seconds / seconds
     return found

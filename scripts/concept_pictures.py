@@ -8,6 +8,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from PIL import Image
 
 import piste
 from piste.files import cache_directory
@@ -25,6 +26,7 @@ SHORT = "The plot is thin, but the acting is superb."
 QUESTION = "How many people live in the city where Mozart was born ?"
 QUESTIONS = cache_directory() / "input-kinds" / "trec"  # where benchmarks/input_kinds.py keeps it
 WORD = "superb"
+COLOURS = 64
 TIMES = (1, 2, 4, 8, 16, 32)
 FOR, AGAINST, QUIET = "#1f77d6", "#de6800", "#6b6b6b"
 ASIDE = {"plot": (-28, -2), "thin": (-28, 0), "left": (-25, 0), "simply": (5, -6), "the": (6, -9)}
@@ -108,13 +110,21 @@ def saved(name: str) -> Axes:
     return axes
 
 
+def plotted(explanation: Explanation, name: str) -> None:
+    """Draw the explanation, in few enough colours that the file is small."""
+    explanation.plot(IMAGES / name)
+    with Image.open(IMAGES / name) as image:
+        flat = image.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+    flat.save(IMAGES / name, optimize=True)
+
+
 def question() -> None:
     """A question whose words act together, by a model that hears what kind it is."""
     if not QUESTIONS.exists():
         print(f"No {QUESTIONS}: context.png stays (benchmarks/input_kinds.py fine-tunes the model)")
         return
     explanation = piste.explain(QUESTION, piste.load(str(QUESTIONS), backend="torch"))
-    explanation.plot(IMAGES / "context.png")
+    plotted(explanation, "context.png")
     print(explanation)
 
 
@@ -122,8 +132,8 @@ def main() -> None:
     question()
     classifier = piste.load(backend="torch")
     review = piste.explain(TEXT, classifier)
-    review.plot(IMAGES / "demo.png")
-    piste.explain(SHORT, classifier).plot(IMAGES / "explanation.png")
+    plotted(review, "demo.png")
+    plotted(piste.explain(SHORT, classifier), "explanation.png")
     plane(saved("plane.png"), review)
     model, said = answers(classifier), predicted(classifier)
     runs(saved("runs.png"), model, said)

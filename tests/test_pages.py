@@ -75,6 +75,8 @@ def test_a_transcript_is_what_was_printed(shown, same):
         ("probability 81 %", "probability 84 %", False),
         ("214 sequences, 1,141 tokens", "209 sequences, 1,098 tokens", True),
         ("214 sequences", "264 sequences", False),
+        ("43 forward passes of the full text", "40 forward passes of the full text", True),
+        ("43 forward passes of the full text", "36 forward passes of the full text", False),
         ("after 4 rounds", "after 5 rounds", True),
         ("exhausted 0.12 707", "exhausted 0.12 713", True),
         ("54 words of 10 texts", "54 words of 11 texts", False),

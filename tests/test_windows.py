@@ -215,6 +215,15 @@ def test_the_budget_is_shared_by_the_windows():
     assert found.cost.forwards <= 400
 
 
+def test_the_full_text_is_all_windows():
+    bag = Averaged(40)
+    found = piste.explain(LONG, bag, "occlusion", long="windows")
+    frame, windows = bag.encode(LONG).frame.size, cut(bag.encode(LONG), "windows")
+    assert len(windows) > 1
+    assert found.cost.full_tokens == sum(len(window.ids) + frame for window in windows)
+    assert found.cost.passes == found.cost.tokens / found.cost.full_tokens
+
+
 def test_every_class_in_windows():
     def function(texts):
         return [[t.count("good"), t.count("bad"), 0.5] for t in texts]

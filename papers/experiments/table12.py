@@ -84,8 +84,8 @@ def _table(evaluation: Evaluation) -> Table:
     for view in evaluation.views:
         ours = str(interval(evaluation.values(view, "deletion")))
         theirs = f"{PAPER[view]:g}" if view in PAPER else ""
-        rows.append((view, ours, theirs, f"{spent[view].readings:.1f}"))
-    columns = ("samples", "ours", "paper", "readings of the text")
+        rows.append((view, ours, theirs, f"{spent[view].passes:.1f}"))
+    columns = ("samples", "ours", "paper", "forward passes of the full text")
     return Table("Deletion AOPC by samples, BERT on Yelp-HAT", columns, tuple(rows))
 
 
@@ -97,12 +97,12 @@ def _figure(evaluation: Evaluation) -> Figure:
         ours = interval(evaluation.values(view, "deletion"))
         sampled = view.isdigit()
         colour = "#1f77d6" if sampled else "#de6800" if view == "SHAP" else "#2a9d5c"
-        where = spent[view].readings
+        where = spent[view].passes
         axes.errorbar(where, ours.mean, yerr=whiskers(ours), fmt="o", color=colour, capsize=2)
         name = f"{view} samples" if sampled else view
         axes.annotate(name, (where, ours.mean), (5, 5), textcoords="offset points", fontsize=8)
     axes.set_xscale("log")
-    axes.set_xlabel("tokens through the model, in lengths of the text")
+    axes.set_xlabel("forward passes of the full text")
     axes.set_ylabel("deletion AOPC")
     axes.spines[["top", "right"]].set_visible(False)
     return figure

@@ -141,7 +141,7 @@ def _explained(encoding: Encoding, query: Query, plan: _Plan) -> Explanation:
         errors=dict(attribution.errors),
         primary=attribution.primary,
         target=attribution.target or decision.target,
-        cost=Cost(query.forwards, query.tokens, query.seconds, attribution.fit_seconds),
+        cost=_cost(query, attribution.fit_seconds, len(encoding.ids) + encoding.frame.size),
         method=plan.method.name,
         settings=plan.settings,
         unit=options.unit,
@@ -194,8 +194,12 @@ def _in_windows(windows: Sequence[Encoding], query: Query, plan: _Plan) -> Expla
         for window, budget in zip(windows, budgets, strict=True)
     ]
     explanation = merged(parts, shares.tolist())
-    asked = Cost(query.forwards, query.tokens, query.seconds, 0.0)  # which label is predicted
+    asked = _cost(query, 0.0, 0)  # which label is predicted; the windows have counted the text
     return replace(explanation, cost=explanation.cost + asked)
+
+
+def _cost(query: Query, fit_seconds: float, full_tokens: int) -> Cost:
+    return Cost(query.forwards, query.tokens, query.seconds, fit_seconds, full_tokens)
 
 
 def _target_of_all(

@@ -1,5 +1,6 @@
 """The command line as a person meets it: in a process of its own."""
 
+import io
 import json
 import os
 import re
@@ -7,10 +8,11 @@ import subprocess
 import sys
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 import piste
-from piste.cli import app
+from piste.cli import app, progress
 from tests.systems import posix_only
 
 TEXT = "The plot is thin but the acting is superb."
@@ -152,10 +154,6 @@ def test_a_reader_that_stops_early_is_no_error_and_loses_no_file(tmp_path):
 
 
 def test_the_progress_bar_waits_a_second(monkeypatch):
-    from rich.console import Console
-
-    from piste.cli import progress
-
     clock = [0.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
     with progress.LateBar("Asking", Console(force_terminal=True, quiet=True)) as bar:
@@ -165,6 +163,45 @@ def test_the_progress_bar_waits_a_second(monkeypatch):
         bar(2, 10)
         assert bar.bar is not None
     assert bar.bar.tasks[0].completed == 2
+
+
+def on_a_terminal(monkeypatch, steps):
+    """What a terminal shows for `steps`: functions of the bar, ten seconds apart."""
+    clock = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=True, width=120, get_time=lambda: clock[0])
+    with progress.LateBar("Asking", console) as bar:
+        for step in steps:
+            clock[0] += 10.0
+            step(bar)
+        assert bar.bar is not None
+        bar.bar.refresh()
+    return stream.getvalue(), bar.bar.tasks[0]
+
+
+def test_a_bar_never_passes_its_end(monkeypatch):
+    shown, task = on_a_terminal(monkeypatch, [lambda bar: bar(150, 200), lambda bar: bar(256, 200)])
+    assert (task.completed, task.total, task.percentage) == (256, 256, 100)
+    assert "256/256" in shown
+    assert "256/200" not in shown
+
+
+def test_a_bar_tells_the_time_left(monkeypatch):
+    steps = [lambda bar, done=done: bar(done, 100) for done in (10, 20, 30, 40)]
+    shown, task = on_a_terminal(monkeypatch, steps)
+    assert task.time_remaining == 60  # ten a step of ten seconds
+    assert "0:01:00" in shown
+
+
+def test_another_stage_has_a_bar_of_its_own(monkeypatch):
+    def texts(bar):
+        bar.stage("Texts")
+        bar(3, None)
+
+    shown, task = on_a_terminal(monkeypatch, [lambda bar: bar(900, 1000), texts])
+    assert (task.description, task.completed, task.total) == ("Texts", 3, None)
+    assert "3/?" in shown
 
 
 def test_a_fidelity_can_be_asked_for(tmp_path):

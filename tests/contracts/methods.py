@@ -120,6 +120,17 @@ def _forwards(method: Method, classifier: Classifier) -> int:
     return piste.explain(REVIEW, classifier, method).cost.forwards
 
 
+def what_adds_up_leads_from_the_base_to_the_score(method: Method, named: Named) -> None:
+    """Where an explanation states a base. Others' shares belong to a surrogate or to all places."""
+    explanation = piste.explain(SENTENCE, named("demo"), method)
+    if explanation.base is None:
+        return
+    for name, values in explanation.scores.items():
+        if score(name).adds_up:
+            whole = explanation.target.score - explanation.base
+            assert values.sum() == pytest.approx(whole, abs=1e-4)
+
+
 def special_tokens_are_never_scored(method: Method, named: Named) -> None:
     demo: Any = named("demo")
     explanation = piste.explain(REVIEW, demo, method, unit="token")
@@ -185,6 +196,7 @@ CHECKS = (
     the_backend_does_not_change_the_scores,
     the_batch_size_does_not_change_the_scores,
     the_budget_is_respected,
+    what_adds_up_leads_from_the_base_to_the_score,
     special_tokens_are_never_scored,
     json_gives_it_back,
     it_can_be_shown,

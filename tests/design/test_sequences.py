@@ -10,7 +10,6 @@ from piste.design import (
     mixed_shares,
     pairs,
     portions,
-    removals,
     short,
     singles,
     subsets,
@@ -97,20 +96,6 @@ def test_favoured_items_enter_first_by_their_odds():
     first = np.bincount(design.values.reshape(-1, 2)[:, 0], minlength=4)
     assert stats.chisquare(first, odds * 40_000).pvalue > 1e-4
     assert (design.values.reshape(-1, 2)[:, 0] != design.values.reshape(-1, 2)[:, 1]).all()
-
-
-def test_removals_take_each_item_alone_where_there_are_rows_enough():
-    design = removals(rng(), 5, 8)
-    missing = [sorted(set(range(5)) - set(design.row(i).tolist())) for i in range(8)]
-    assert missing[:5] == [[0], [1], [2], [3], [4]]
-    assert all(1 <= len(gone) <= 4 for gone in missing[5:])
-
-
-def test_removals_of_a_long_text_take_each_item_twice_in_other_company():
-    design = removals(rng(), 50, 20)
-    assert len(design) == 20
-    times = np.bincount(design.values, minlength=50)
-    assert (times == 18).all()  # missing from two rows of the twenty
 
 
 def test_deletions_remove_a_uniform_number_of_uniform_items():

@@ -126,6 +126,12 @@ def test_every_method_explains_a_pair(method, model, tokenizer):
     )
 
 
+def test_the_full_text_of_a_pair_is_both_with_the_frame(model, tokenizer):
+    classifier = piste.load(model, tokenizer, backend="torch")
+    found = piste.explain(FIRST, classifier, "occlusion", pair=SECOND)
+    assert found.cost.full_tokens == len(tokenizer(FIRST, SECOND)["input_ids"])
+
+
 @pytest.mark.parametrize("removal", ["mask", "unk"])
 def test_replaced_tokens_keep_frame_and_types(removal, model, tokenizer):
     classifier = piste.load(model, tokenizer, backend="torch")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from piste.arrays import Ragged
 from piste.errors import OutputError, SettingError
-from piste.models.query import Query
+from piste.models.query import Meter, Query
 from piste.text.encoding import Encoding, Frame
 
 
@@ -121,3 +121,13 @@ def test_progress_counts_towards_the_plan():
     query.plan(4)
     query.logits(Ragged.of([[1], [2], [3], [4]]))
     assert seen == [(2, 2), (4, 6), (6, 6)]
+
+
+def test_the_plan_of_several_queries_grows_with_what_is_answered():
+    seen = []
+    meter = Meter(lambda *step: seen.append(step))
+    meter(150, 200)
+    meter(256, 200)
+    meter.next()
+    meter(3, 2)
+    assert seen == [(150, 200), (256, 256), (259, 259)]

@@ -5,7 +5,7 @@ another CPU rounds otherwise:
 
 * a number with a standard error (`+2.77 ±0.15`) by a tenth of that error, an error by a tenth;
 * another number with decimals, and a percentage, by 2 %;
-* a count that a stopping rule settles (sequences, tokens, rounds) by a tenth;
+* a count that a stopping rule settles (forward passes, sequences, tokens, rounds) by a tenth;
 * any of them by one unit of its last digit, and other whole numbers not at all.
 
 Rows of a table are in the order of a score: two that trade places must be so close to each other in
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 SKIP = "..."  # a line that stands for lines left out
 OF_ERROR, OF_NUMBER, OF_COUNT = 0.1, 0.02, 0.1
-COUNTED = frozenset({"sequences", "tokens", "rounds"})
+COUNTED = frozenset({"forward", "sequences", "tokens", "rounds"})
 MANY = 100  # whole numbers from here on are counts of sequences or tokens
 _SECONDS = re.compile(r"(?<![\w.])\d[\d,]*(\.\d+)? ?s\b")
 _BARS = re.compile(r"[\u2580-\u259f]")

@@ -91,7 +91,7 @@ def sample(
         "scores": slalom_scores(players),
         "primary": "lin",
         "target": Target(1, "positive", "log-odds", 3.9, 0.9802, ("negative", "positive")),
-        "cost": Cost(412, 2310, 0.31, 0.09),
+        "cost": Cost(412, 2310, 0.31, 0.09, 33),
         "method": "slalom",
         "settings": {"budget": 400, "lengths": "short"},
         "unit": "word",

@@ -40,7 +40,7 @@ def test_plain_text_tells_the_story() -> None:
     assert text.startswith("positive, probability 98 %, log-odds +3.90 (other label: negative)")
     assert "I went in expecting very little" in text
     assert "R² 0.81" in text
-    assert "412 sequences, 2,310 tokens, 0.4 s" in text
+    assert "70 forward passes of the full text (412 sequences, 2,310 tokens), 0.4 s" in text
     assert "could not be told apart" in text
     row = next(line for line in text.splitlines() if line.strip().startswith("dull"))
     assert row.split()[1].startswith("−")

@@ -6,7 +6,7 @@ import pytest
 
 from piste.render import trust, words
 from piste.result.explanation import Explanation, Target
-from piste.result.facts import Agreement, Fidelity, FitReport
+from piste.result.facts import Agreement, Cost, Fidelity, FitReport
 from tests.render.samples import sample, weighted
 
 RAW = Target(0, "toxic", "raw score", -1.25, None, ("toxic",))
@@ -116,10 +116,27 @@ def test_what_is_not_there_is_not_said() -> None:
 
 
 def test_cost_and_facts() -> None:
-    assert words.cost(sample()) == "412 sequences, 2,310 tokens, 0.4 s"
+    assert words.cost(sample()) == (
+        "70 forward passes of the full text (412 sequences, 2,310 tokens), 0.4 s"
+    )
     facts = words.facts(sample())
     assert facts["Settings"] == "budget 400, lengths short"
     assert facts["Seed"] == "0"
+
+
+@pytest.mark.parametrize(
+    ("tokens", "full", "shown"),
+    [
+        (33, 33, "1 forward pass of the full text (7 sequences, 33 tokens), 0.5 s"),
+        (50, 33, "1.5 forward passes of the full text (7 sequences, 50 tokens), 0.5 s"),
+        (66_000, 33, "2,000 forward passes of the full text (7 sequences, 66,000 tokens), 0.5 s"),
+        (66, None, "7 sequences, 66 tokens, 0.5 s"),  # a file of 0.1
+        (0, 0, "7 sequences, 0 tokens, 0.5 s"),
+    ],
+)
+def test_the_cost_in_forward_passes(tokens: int, full: int | None, shown: str) -> None:
+    spent = Cost(7, tokens, 0.25, 0.25, full)
+    assert words.cost(dataclasses.replace(sample(), cost=spent)) == shown
 
 
 def test_known_and_unknown_scores_have_a_meaning() -> None:

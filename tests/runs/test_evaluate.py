@@ -15,7 +15,7 @@ from piste.metrics import METRICS
 from piste.render.evaluation import deletion_figure, show, write
 from piste.runs.evaluate import Evaluation, evaluate
 from piste.runs.evaluate_text import View
-from piste.runs.statistics import Difference, as_csv, differences, interval, means, table
+from piste.runs.statistics import Difference, as_csv, costs, differences, interval, means, table
 from piste.runs.store import Store
 from tests.planted import additive
 
@@ -64,12 +64,24 @@ def test_every_metric_can_be_measured_at_once(demo, data):
 
 def test_views_share_an_explanation_and_rank_by_their_score(demo):
     found = evaluate(EXAMPLES[:1], demo, ["slalom", "slalom:value"], ["deletion"])
-    costs = found.rows[0]["cost"]
-    assert costs["slalom"] == costs["slalom:value"]  # seconds included: it ran once
+    spent = found.rows[0]["cost"]
+    assert spent["slalom"] == spent["slalom:value"]  # seconds included: it ran once
     with pytest.raises(SettingError, match="no method 'slalum'"):
         View.of("slalum:value")
     failed = evaluate(EXAMPLES[:1], demo, ["occlusion:valu"], ["deletion"]).failures()
     assert "There is no score 'valu'" in failed[0][2]
+
+
+def test_the_cost_in_forward_passes_of_the_full_text(demo):
+    """Rows of 0.1 have the length of the text under another name, and are read as well."""
+    found = evaluate(EXAMPLES[:2], demo, ["occlusion"], ["deletion"])
+    spent = [row["cost"]["occlusion"] for row in found.rows]
+    expected = np.median([cost["tokens"] / cost["full_tokens"] for cost in spent])
+    assert costs(found)["occlusion"].passes == pytest.approx(expected)
+    assert table(found)[0][-2] == "passes"
+    for cost in spent:
+        cost["text"] = cost.pop("full_tokens")
+    assert costs(found)["occlusion"].passes == pytest.approx(expected)
 
 
 def test_what_fails_is_listed_and_the_rest_goes_on():

@@ -147,3 +147,20 @@ def test_off_a_terminal_progress_is_a_line_now_and_then(monkeypatch):
             now[0] += 1
             bar(done, 1000)
     assert stream.getvalue().splitlines() == [f"Texts: {n} of 1,000" for n in (30, 60, 90)]
+
+
+@pytest.mark.parametrize("limit", [None, 2, 3, 4, 100])
+def test_a_run_counts_the_texts_it_has(tmp_path, demo, limit):
+    data, seen = written(tmp_path / "data.jsonl"), []
+    piste.run(data, demo, tmp_path / "out", lexicon=False, limit=limit, shard=3, method="occlusion",
+              watch=lambda *step: seen.append(step))  # fmt: skip
+    total = min(limit or 4, 4)
+    assert seen == [("texts", min(done, total), total) for done in (3, 4)[: 1 + (total > 3)]]
+
+
+def test_a_run_that_goes_on_counts_what_is_there(tmp_path, demo):
+    data, out, seen = written(tmp_path / "data.jsonl"), tmp_path / "out", []
+    piste.run(data, demo, out, lexicon=False, limit=3, shard=3, method="occlusion")
+    piste.run(data, demo, out, lexicon=False, limit=4, shard=3, method="occlusion",
+              watch=lambda *step: seen.append(step))  # fmt: skip
+    assert seen == [("texts", 4, 4)]

@@ -7,11 +7,15 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 PATIENCE = 1.0  # seconds before a bar is worth its lines
+RECENT = 600.0  # seconds over which the pace is taken: a shard of texts may last minutes
 EVERY = 30.0  # seconds between lines where there is no terminal: a log wants few
 
 
 class LateBar:
-    """Called with (done, planned): a bar after `PATIENCE`; off a terminal, a line at times."""
+    """Called with (done, planned): a bar after `PATIENCE`; off a terminal, a line at times.
+
+    Where more is done than was planned, the plan grows: no bar passes 100 %.
+    """
 
     def __init__(self, title: str, console: Console | None = None) -> None:
         self.console = console or Console(stderr=True)
@@ -22,7 +26,17 @@ class LateBar:
     def __enter__(self) -> "LateBar":
         return self
 
+    def stage(self, title: str) -> None:
+        """What is counted from now on; another stage starts a bar of its own."""
+        if title == self.title:
+            return
+        self.title = title
+        if self.bar is not None:
+            self.bar.remove_task(self.bar.task_ids[0])
+            self.bar.add_task(title, total=None)
+
     def __call__(self, done: int, planned: int | None) -> None:
+        planned = None if planned is None else max(planned, done)
         if not self.console.is_terminal:
             self._say(done, planned)
             return
@@ -31,9 +45,13 @@ class LateBar:
         if self.bar is None:
             columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
             self.bar = Progress(
-                *columns, TimeRemainingColumn(), console=self.console, transient=True
+                *columns,
+                TimeRemainingColumn(),
+                console=self.console,
+                speed_estimate_period=RECENT,
+                transient=True,
             )
-            self.bar.add_task(self.title)
+            self.bar.add_task(self.title, total=None)
             self.bar.start()
         self.bar.update(self.bar.task_ids[0], completed=done, total=planned)
 

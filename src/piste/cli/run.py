@@ -8,6 +8,8 @@ import typer
 from piste.cli import options
 from piste.errors import SettingError, printable
 
+STAGES = {"lexicon": "Sequences for the lexicon", "texts": "Texts"}
+
 
 @options.takes_settings(leave_out=("lexicon",))
 def run(
@@ -46,6 +48,11 @@ def run(
         raise SettingError("--lexicon and --no-lexicon are both given.", "Give one of them.")
     columns = Columns(text_column, label_column, id_column, pair=pair_column)
     with LateBar("Working") as bar:
+
+        def watch(stage: str, done: int, total: int | None) -> None:
+            bar.stage(STAGES[stage])
+            bar(done, total)
+
         report = piste.run(
             data,
             model,
@@ -60,7 +67,7 @@ def run(
             shard=shard,
             device=device,
             trust_remote_code=trust_remote_code,
-            watch=lambda _, done, total: bar(done, total or done),
+            watch=watch,
             **settings,
         )
     if not report.made:

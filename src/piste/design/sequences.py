@@ -11,8 +11,6 @@ import numpy as np
 
 from piste.arrays import FloatArray, IntArray, Ragged
 
-MOST_REMOVED = 5  # players together: around the text, not far from it
-
 
 def singles(count: int) -> Ragged:
     """Every item alone."""
@@ -80,29 +78,6 @@ def favoured(rng: np.random.Generator, odds: FloatArray, rows: int, length: int 
     # The largest of log odds + Gumbel noise: a draw without replacement, and in random order.
     keys = np.log(odds) + rng.gumbel(size=(rows, len(odds)))
     return Ragged.table(np.argsort(-keys, axis=1)[:, :length])
-
-
-def removals(rng: np.random.Generator, count: int, rows: int) -> Ragged:
-    """The whole without a few items, each removed about equally often.
-
-    With a row for each item, it is removed alone; rows to spare, and all rows of a longer whole,
-    remove several in varying company.
-    """
-    if rows >= count:
-        alone = Ragged.masked(~np.eye(count, dtype=bool))
-        return Ragged.concat(
-            [alone, deletions(rng, count, rows - count, 1, min(MOST_REMOVED, count - 1))]
-        )
-    passes = [part for part in (rows // 2, rows - rows // 2) if part]
-    return Ragged.concat([_parted(rng, count, part) for part in passes])
-
-
-def _parted(rng: np.random.Generator, count: int, rows: int) -> Ragged:
-    """The whole without each part of a random partition, as far as rows of few missing reach."""
-    chosen = rng.permutation(count)[: rows * min(MOST_REMOVED, count - 1)]
-    keep = np.ones((rows, count), dtype=bool)
-    keep[np.arange(len(chosen)) % rows, chosen] = False
-    return Ragged.masked(keep)
 
 
 def deletions(

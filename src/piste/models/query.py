@@ -29,7 +29,7 @@ from piste.text.encoding import TYPE, Frame
 log = logging.getLogger(__name__)
 
 GRADIENT_SHARE = 8  # times fewer tokens at once where every layer's activations are kept
-Progress = Callable[[int, int], None]  # sequences answered, sequences planned
+Progress = Callable[[int, int], None]  # sequences answered, planned (never fewer)
 OnRound = Callable[[Mapping[str, FloatArray]], None]  # scores so far, by name, each [players]
 Answer = TypeVar("Answer")
 
@@ -44,7 +44,7 @@ class Meter:
     def __call__(self, done: int, planned: int) -> None:
         self.done = done
         if self.progress is not None:
-            self.progress(self.before + done, self.before + planned)
+            self.progress(self.before + done, self.before + max(planned, done))
 
     def next(self) -> None:
         self.before, self.done = self.before + self.done, 0

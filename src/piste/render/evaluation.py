@@ -36,7 +36,7 @@ COLOURS = ("#1f77d6", "#de6800", "#2a9d5c", "#7d62c8", "#8c564b", "#c2408f", "#5
 DASHES = ("-", "--", "-.", ":")
 _LEGEND = (
     "Means over texts, ± half the 95 % bootstrap interval; better only where the interval of the "
-    "paired difference says so. readings: tokens through the model, in lengths of the text."
+    "paired difference says so. passes: forward passes of the full text, by tokens."
 )
 LISTED = 5  # failures named in a terminal
 
@@ -66,8 +66,8 @@ def _figures(evaluation: Evaluation) -> list[list[str]]:
     for metric in evaluation.metrics:
         cells = [intervals[view][metric] for view in evaluation.views]
         rows.append([headed(metric), *(_short(cell) for cell in cells)])
-    taken = [f"{spent[view].readings:.1f}" if view in spent else "-" for view in evaluation.views]
-    return [*rows, ["readings", *taken]]
+    taken = [f"{spent[view].passes:.1f}" if view in spent else "-" for view in evaluation.views]
+    return [*rows, ["passes", *taken]]
 
 
 def _short(cell: Interval) -> str:
@@ -152,9 +152,9 @@ def _pairs(evaluation: Evaluation) -> list[list[object]]:
 
 
 def _costs(evaluation: Evaluation) -> list[list[object]]:
-    rows: list[list[object]] = [["method", "sequences", "tokens", "readings", "seconds"]]
+    rows: list[list[object]] = [["method", "sequences", "tokens", "passes", "seconds"]]
     for view, spent in costs(evaluation).items():
-        rows.append([view, spent.sequences, spent.tokens, spent.readings, spent.seconds])
+        rows.append([view, spent.sequences, spent.tokens, spent.passes, spent.seconds])
     return rows
 
 

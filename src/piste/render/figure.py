@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from matplotlib import style
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -18,6 +19,7 @@ from matplotlib.patheffects import withStroke
 from piste.errors import FileError
 from piste.files import write_atomic
 from piste.render import together, trust, words
+from piste.render.arcs import arcs, draw_arcs, rooms
 from piste.render.chart import BARS, is_scatter, spread
 from piste.render.clean import one_line, visible
 from piste.render.fonts import drawable, families
@@ -25,6 +27,7 @@ from piste.render.paragraph import LEADING, SIZE, Ruler, TextLine, colour, paint
 from piste.render.placement import Box, Point, place
 from piste.render.segments import excerpt, segments
 from piste.render.shades import sided, strengths
+from piste.render.together import Link
 from piste.result.explanation import Explanation, Row
 
 WIDTH = 7.2 * 72  # points: the width of a printed page's text
@@ -34,7 +37,6 @@ PLOT = 290.0
 AXES_LEFT, AXES_BELOW = 56.0, 62.0
 EFFECTS_RIGHT = 0.42 * WIDTH  # where the bars of effects end beside the plane
 EFFECTS = 10  # bars
-LINKS = 3
 LABEL_ROOM = 15.0  # points of an axis for each character of the label that it names
 CHARACTERS = 1100  # of the text
 POINTS = 400
@@ -110,18 +112,23 @@ def saved(figure: Figure, suffix: str) -> bytes:
 
 
 def _figure(explanation: Explanation) -> Figure:
-    lines, below_text = _lines(explanation), _together(explanation)
+    links = together.links(explanation)
+    lines, below_text = _lines(explanation, links), _together(explanation, links)
+    bows = arcs((link.pair for link in links), lines, MARGIN, WIDTH - 2 * MARGIN)
+    above = rooms(bows, len(lines))
     footnotes = _footnotes(explanation)
     below = AXES_BELOW + FOOTNOTE_LEADING * (len(footnotes) - 1)
-    text = LEADING * len(lines) + SENTENCE_LEADING * len(below_text)
+    paragraph = LEADING * len(lines) + sum(above)
+    text = paragraph + SENTENCE_LEADING * len(below_text)
     height = MARGIN + HEAD + text + MARGIN + PLOT + below
     figure = Figure(figsize=(WIDTH / 72, height / 72), dpi=100, facecolor="white")
     FigureCanvasAgg(figure)
     _write(figure, words.decision(explanation.target), height - MARGIN - 12, HEADLINE)
     top = height - MARGIN - HEAD + 8
-    paint(figure, lines, MARGIN, top, WIDTH - 2 * MARGIN)
+    paint(figure, lines, MARGIN, top, WIDTH - 2 * MARGIN, above)
+    draw_arcs(figure, bows, top, above)
     for row, line in enumerate(below_text):
-        up = top - LEADING * len(lines) - SENTENCE_LEADING * (row + 1) + 2
+        up = top - paragraph - SENTENCE_LEADING * (row + 1) + 2
         _write(figure, line, up, SENTENCE)
     _plots(figure, explanation, below / height, PLOT / height)
     for row, line in enumerate(reversed(footnotes)):
@@ -146,10 +153,9 @@ def _axes(figure: Figure, left: float, right: float, low: float, high: float) ->
     return figure.add_axes((left / WIDTH, low, (right - left) / WIDTH, high))
 
 
-def _together(explanation: Explanation) -> list[str]:
+def _together(explanation: Explanation, links: Sequence[Link]) -> list[str]:
     """What words do together and what would turn the decision, in lines."""
-    links = [link.text for link in together.links(explanation, LINKS)]
-    sentences = [*links, *together.turning(explanation)]
+    sentences = [*(link.text for link in links), *together.turning(explanation)]
     lines = [line for one in sentences for line in textwrap.wrap(one, SENTENCE_CHARACTERS)]
     return ["", *lines] if lines else []  # air below the text
 
@@ -170,9 +176,12 @@ def _bars_note(explanation: Explanation) -> str:
     return f"Thin lines: standard errors{f' of the {ERRORS} strongest' if many else ''}."
 
 
-def _lines(explanation: Explanation) -> list[TextLine]:
+def _lines(explanation: Explanation, links: Sequence[Link]) -> list[TextLine]:
+    """The text, or of a long one what stands around its strongest players and the linked ones."""
     shades = strengths(explanation)
-    parts = excerpt(segments(explanation), shades, CHARACTERS)
+    wanted = shades.copy()
+    wanted[[index for link in links for index in (link.pair.first, link.pair.second)]] = np.inf
+    parts = excerpt(segments(explanation), wanted, CHARACTERS)
     return wrap(pieces(parts, shades, Ruler(SIZE)), WIDTH - 2 * MARGIN)
 
 

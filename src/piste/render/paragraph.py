@@ -1,5 +1,6 @@
 """Highlighted text in a figure: measured, wrapped, drawn piece by piece. Units are points."""
 
+import itertools
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
@@ -33,6 +34,7 @@ class TextPiece:
     text: str
     width: float
     strength: float = 0.0
+    players: tuple[int, ...] = ()
 
     @property
     def is_space(self) -> bool:
@@ -59,7 +61,8 @@ def pieces(parts: Iterable[Segment], shades: FloatArray, ruler: Ruler) -> Iterat
         calm = re.sub(r"\n{3,}", "\n\n", visible(part.text)).replace("\t", "    ")
         for text in _PIECES.findall(calm):
             shown = text if text.isspace() else drawable(text)
-            yield TextPiece(shown, 0.0 if text == "\n" else ruler.width(shown), strength)
+            width = 0.0 if text == "\n" else ruler.width(shown)
+            yield TextPiece(shown, width, strength, part.players)
 
 
 def wrap(pieces: Iterable[TextPiece], width: float) -> list[TextLine]:
@@ -101,16 +104,42 @@ def _trimmed(line: TextLine) -> TextLine:
     return line[:end]
 
 
-def paint(figure: Figure, lines: Sequence[TextLine], left: float, top: float, width: float) -> None:
-    """Draw the lines downwards from `top`; text that runs right to left starts at the right."""
-    backwards = runs_left(piece.text for line in lines for piece in line)
-    for row, line in enumerate(lines):
-        base = top - LEADING * row - SIZE
-        at = left
-        for piece in line:
-            x = 2 * left + width - at - piece.width if backwards else at
+def paint(
+    figure: Figure,
+    lines: Sequence[TextLine],
+    left: float,
+    top: float,
+    width: float,
+    rooms: Sequence[float] = (),
+) -> None:
+    """Draw the lines downwards from `top`; `rooms` is the free space above each."""
+    bases = baselines(len(lines), top, rooms)
+    for base, line in zip(bases, placed(lines, left, width), strict=True):
+        for piece, x in line:
             _paint_piece(figure, piece, x, base)
-            at += piece.width
+
+
+def baselines(count: int, top: float, rooms: Sequence[float] = ()) -> list[float]:
+    """Where the letters of each line stand."""
+    above = itertools.accumulate(rooms or [0.0] * count)
+    return [top - LEADING * row - SIZE - room for row, room in enumerate(above)]
+
+
+def placed(
+    lines: Sequence[TextLine], left: float, width: float
+) -> list[list[tuple[TextPiece, float]]]:
+    """The pieces of each line and where they begin; right-to-left text starts at the right."""
+    backwards = runs_left(piece.text for line in lines for piece in line)
+    rows = []
+    for line in lines:
+        starts = itertools.accumulate((piece.width for piece in line), initial=left)
+        rows.append(
+            [
+                (piece, 2 * left + width - start - piece.width if backwards else start)
+                for piece, start in zip(line, starts, strict=False)
+            ]
+        )
+    return rows
 
 
 def runs_left(texts: Iterable[str]) -> bool:

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from piste.render.clean import one_line
 from piste.render.words import give_or_take, listed, signed
 from piste.result.explanation import Explanation
-from piste.result.parts import Pair, PlayerSet
+from piste.result.parts import SURE, Pair, PlayerSet, is_sure
 
 SHOWN = 5  # pairs in a sentence each
 SEARCHED = 40  # the strongest pairs, from which those are chosen that are shown
 NOTABLE = 0.05  # of the interaction: a word that says less on one side is not turned
-SURE = 2.0  # standard errors from which on a number is not taken for chance
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ def sure_pairs(explanation: Explanation, most: int = SEARCHED) -> list[Pair]:
     if explanation.parts is None or len(explanation.players) < 2:
         return []
     pairs = explanation.pairs(most)
-    return [pair for pair in pairs if pair.effect and abs(pair.effect) >= SURE * pair.error]
+    return [pair for pair in pairs if is_sure(pair.effect, pair.error)]
 
 
 def _sentence(explanation: Explanation, pair: Pair) -> str:

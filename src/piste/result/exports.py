@@ -53,7 +53,9 @@ def to_shap(explanation: Explanation, score: str | None = None) -> Any:
     text, and for all others the base value is what they leave.
     """
     adding_up = [known for known, kind in SCORES.items() if kind.adds_up]
-    name = score or next((n for n in adding_up if n in explanation.scores), explanation.primary)
+    # Without such a score, changes of the model's score are nearest to what the plots show.
+    wanted = (*adding_up, "removal")
+    name = score or next((n for n in wanted if n in explanation.scores), explanation.primary)
     own = [known for known in explanation.scores if CLASS not in known]
     if name not in own:  # another class's scores do not add up to this one's
         raise choices("score", name, own)

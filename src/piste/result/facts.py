@@ -48,13 +48,21 @@ class Cost:
     tokens: int
     query_seconds: float
     fit_seconds: float
+    full_tokens: int | None = None  # of the full text, or of all its windows; None in old files
+
+    @property
+    def passes(self) -> float | None:
+        """The cost in forward passes of the full text: tokens in lengths of it."""
+        return self.tokens / self.full_tokens if self.full_tokens else None
 
     def __add__(self, other: Cost) -> Cost:
+        lengths = (self.full_tokens, other.full_tokens)
         return Cost(
             self.forwards + other.forwards,
             self.tokens + other.tokens,
             self.query_seconds + other.query_seconds,
             self.fit_seconds + other.fit_seconds,
+            None if None in lengths else sum(length or 0 for length in lengths),
         )
 
 

@@ -148,6 +148,7 @@ def _cost(data: Mapping[str, Any]) -> Cost:
         tokens=_integer(data["tokens"]),
         query_seconds=_number(data["query_seconds"]),
         fit_seconds=_number(data["fit_seconds"]),
+        full_tokens=_maybe(data.get("full_tokens"), _integer),
     )
 
 

@@ -61,7 +61,7 @@ def merged_fields(parts: Sequence[Explanation], weights: Sequence[float]) -> dic
         "scores": scores,
         "errors": errors,
         "target": target,
-        "cost": sum((part.cost for part in parts), start=Cost(0, 0, 0.0, 0.0)),
+        "cost": sum((part.cost for part in parts), start=Cost(0, 0, 0.0, 0.0, 0)),
         "fidelity": _fidelity([part.fidelity for part in parts]),
         "fit": _fit([part.fit for part in parts], weights),
         "surrogate_score": _maybe_mean([part.surrogate_score for part in parts], weights),

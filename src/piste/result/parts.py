@@ -14,6 +14,7 @@ from piste.errors import SettingError
 
 NOT_TURNED = "No set of up to"  # how the note begins where no set was found
 MOST_COMPLETE = 12  # players of a text whose 4,096 parts may all be asked
+SURE = 2.0  # standard errors beyond which a number is not taken for chance
 MOST_PARTS = 4000  # that a process is fitted to: its matrices have so many rows
 
 
@@ -37,6 +38,11 @@ class Pair:
     second: int
     effect: float
     error: float
+
+
+def is_sure(effect: float, error: float) -> bool:
+    """Whether an effect is beyond chance."""
+    return abs(effect) > SURE * error
 
 
 @dataclass(frozen=True)

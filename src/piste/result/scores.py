@@ -54,7 +54,7 @@ SCORES: Mapping[str, Score] = {
         "the fair share of the {unit} in the {scale}, over all orders of adding {unit}s",
         adds_up=True,
     ),
-    "removal": Score("how far the {scale} should fall if this occurrence is removed", adds_up=True),
+    "removal": Score("how far the {scale} should fall if this occurrence is removed"),
     "weight": Score("what the {unit} adds to the {scale} where it is present. {sides}"),
     "grad-input": Score("the gradient at the {unit} times its embedding. {sides}"),
     "grad-avg": Score("the mean of the gradient at the {unit} over its dimensions. {sides}"),

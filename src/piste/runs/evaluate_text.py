@@ -115,8 +115,6 @@ def judged(example: Example, plan: Plan) -> StoredRow:
     row: StoredRow = {"target": target.label, "against": target.against, "score": target.score}
     row |= {"values": {}, "cost": {}, "curves": {}, "failed": _lacking(plan, case)}
     explained: dict[str, Explanation] = {}
-    players = case.decision.players
-    length = case.decision.query.sequence(players.tokens(players.whole)).size
     seen: dict[str, Explanation] = {}
     for view in plan.views:
         try:
@@ -130,7 +128,7 @@ def judged(example: Example, plan: Plan) -> StoredRow:
             row["values"].pop(view.name, None)
             continue
         if not explanation.elsewhere:
-            row["cost"][view.name] = asdict(explanation.cost) | {"text": length}
+            row["cost"][view.name] = asdict(explanation.cost)
         seen[view.name] = explanation
     row["agreement"] = {"views": list(seen), "matrix": _plain(agreement(list(seen.values())))}
     return row

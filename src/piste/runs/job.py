@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
+from pathlib import Path
 
 from piste.data import Columns, Example, read_examples
 from piste.errors import InputError
@@ -86,6 +87,10 @@ class Source:
                 "Check that it has rows; --split and --limit choose among them.",
             )
         return rows
+
+    def count(self) -> int | None:
+        """The number of rows; of a data set of the hub, which is only streamed, the limit."""
+        return sum(1 for _ in self.examples()) if Path(self.data).exists() else self.limit
 
     def texts(self) -> Iterator[str]:
         """The texts of all rows that have one."""

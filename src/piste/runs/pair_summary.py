@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-SURE = 2.0  # standard errors from 0
+from piste.result.parts import is_sure
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class WordPair:
 
     @property
     def is_sure(self) -> bool:
-        return abs(self.effect) > SURE * self.error
+        return is_sure(self.effect, self.error)
 
     @property
     def strength(self) -> float:

@@ -146,15 +146,20 @@ def _made(
     folder, made = Path(destination.folder), 0
     destination.clear()
     shards.remove_halves(folder)
-    engine = _engine(settings.engine)(source, destination.done(), maker, settings.workers)
+    there = destination.done()
+    texts = dict.fromkeys(there, source.shard)  # by shard
+    total = None if watch is None else source.count()
+    engine = _engine(settings.engine)(source, there, maker, settings.workers)
     try:
         with closing(engine):
             for staged in engine:
                 destination.commit(staged)
+                texts[staged.number] = staged.count
                 made += staged.count
                 log.info("Part %d of the run is written to %s.", staged.number, folder)
                 if watch is not None:
-                    watch("texts", (staged.number + 1) * source.shard, settings.limit)
+                    done = sum(texts.values())  # the last shard may be a short one
+                    watch("texts", done if total is None else min(done, total), total)
     finally:
         destination.clear()
     return _ended(folder, made)

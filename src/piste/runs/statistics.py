@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -107,7 +108,7 @@ class Spent:
 
     sequences: float
     tokens: float
-    readings: float  # tokens through the model, in lengths of the text
+    passes: float  # forward passes of the full text: tokens in lengths of it
     seconds: float
 
 
@@ -120,10 +121,15 @@ def costs(evaluation: Evaluation) -> dict[str, Spent]:
             spent[view] = Spent(
                 _median(row["forwards"] for row in rows),
                 _median(row["tokens"] for row in rows),
-                _median(row["tokens"] / row["text"] for row in rows),
+                _median(row["tokens"] / _full_tokens(row) for row in rows),
                 _median(row["query_seconds"] + row["fit_seconds"] for row in rows),
             )
     return spent
+
+
+def _full_tokens(row: Mapping[str, Any]) -> int:
+    """The tokens of the full text; rows of 0.1 call them "text"."""
+    return int(row["text"] if "text" in row else row["full_tokens"])
 
 
 def _median(values: object) -> float:
@@ -159,12 +165,12 @@ def curves(evaluation: Evaluation, points: int = 21) -> dict[str, tuple[FloatArr
 def table(evaluation: Evaluation) -> list[list[str]]:
     """Header and rows as text: one row a view, one column a metric, then what it took."""
     spent, intervals = costs(evaluation), means(evaluation)
-    rows = [["method", *map(headed, evaluation.metrics), "readings", "texts"]]
+    rows = [["method", *map(headed, evaluation.metrics), "passes", "texts"]]
     for view in evaluation.views:
         ran = sum(view in row.get("values", {}) for row in evaluation.rows)
-        readings = f"{spent[view].readings:.1f}" if view in spent else "-"
+        passes = f"{spent[view].passes:.1f}" if view in spent else "-"
         cells = [_counted(cell, ran) for cell in intervals[view].values()]
-        rows.append([view, *cells, readings, str(ran)])
+        rows.append([view, *cells, passes, str(ran)])
     return rows
 
 

@@ -24,7 +24,7 @@ from piste.result.exports import data_frame
 from piste.runs import shards
 from piste.runs.pair_summary import PairTally, WordPair
 from piste.runs.run import ENDED, MANIFEST
-from piste.runs.word_tally import SURE, Word, WordTally
+from piste.runs.word_tally import ONE_SIDED, Word, WordTally
 
 if TYPE_CHECKING:
     import pandas
@@ -112,7 +112,7 @@ class Summary:
 def _is_spurious(word: Word) -> bool:
     if word.lift is None or word.lift_error is None or word.importance < HEAVY:
         return False
-    most = float(np.sign(word.value)) * word.lift + SURE * word.lift_error
+    most = float(np.sign(word.value)) * word.lift + ONE_SIDED * word.lift_error
     return abs(word.value) > 2 * word.value_error and most < UNRELATED
 
 

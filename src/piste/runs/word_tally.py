@@ -9,7 +9,7 @@ import numpy as np
 
 from piste.arrays import FloatArray
 
-SURE = 1.64  # standard errors
+ONE_SIDED = 1.64  # standard errors: beyond them on one given side in 5 % of draws by chance
 NUMBERS = (
     "value",
     "importance",
@@ -74,8 +74,8 @@ class WordTally:
         self.in_context = self.in_context or "effect" in numbers
         # A value is that of the word, an effect that of the place: only the latter's error counts.
         score, error = (told[5], told[6]) if self.in_context else (told[0], 0.0)
-        self.sided += abs(score) > SURE * error or not self.in_context
-        self.positive += score > SURE * error
+        self.sided += abs(score) > ONE_SIDED * error or not self.in_context
+        self.positive += score > ONE_SIDED * error
 
     def word(self, word: str, label: str, share: float | None) -> Word:
         """The means. share: of the label among all texts that have one."""

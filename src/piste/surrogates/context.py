@@ -158,13 +158,6 @@ class Process:
         """The same kernel with other residuals."""
         return replace(self, residuals=residuals)
 
-    def without(self, held: BoolArray) -> Process:
-        """The process that has not seen the answers `held` [asked]."""
-        rest = ~held
-        return replace(
-            self, parts=self.parts[rest], residuals=self.residuals[rest], exact=self.exact[rest]
-        )
-
 
 def keys(parts: BoolArray) -> list[bytes]:
     """Parts as keys of a dictionary."""

@@ -98,7 +98,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class Standing:
-    """Stopping rule and sampling odds, from the scores `lin` and their posterior draws."""
+    """Stopping rule and sampling odds, from scores (`lin`, or effects) and draws of them."""
 
     scores: FloatArray  # [players]
     draws: FloatArray  # [draws, players]
