@@ -177,6 +177,8 @@ def _digests(classifier: Any) -> Fingerprint:
     parts = _of_torch(getattr(origin, "model", None))
     if getattr(origin, "digest", ""):  # of a file in ONNX
         parts |= {"weights": origin.digest, "configuration": _configuration(origin)}
+    if getattr(classifier, "precision", ""):  # compiled, it computes in less than its weights
+        parts["precision"] = classifier.precision
     prompt, tokenizer = getattr(origin, "prompt", None), _tokenizer_of(origin)
     if tokenizer is not None:
         parts["tokenizer"] = _tokenizer_digest(tokenizer)
