@@ -1,6 +1,6 @@
-"""Which of torch and OpenVINO is faster on this machine: measured once a model, kept beside its graph.
+"""Which of torch and OpenVINO is faster on this machine: measured once, kept beside the graph.
 
-Nothing here imports torch: what was measured can be read before it is known whether torch is needed.
+Nothing here imports torch: what was measured is read before it is known whether torch is needed.
 """
 
 from __future__ import annotations
