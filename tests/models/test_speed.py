@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -92,23 +93,56 @@ def test_an_object_is_measured_and_nothing_is_kept(wordpiece, saved, tmp_path, m
     assert list(tmp_path.glob("cache/compiled/*")) == []
 
 
-def test_the_fastest_answer_counts_and_the_first_does_not(monkeypatch):
-    """Time is planted: torch needs 2 s a batch and OpenVINO 1 s, later 3 s; the first takes 9 s."""
-    now, asked = [0.0], {"torch": 0, "openvino": 0}
+def planted(monkeypatch, first, seconds):
+    """Both answers on a clock that only they move, and the list of (who, which batch) they fill.
+
+    A batch takes `first` seconds where the other answered last, else the next of `seconds`, of
+    which the last stays.
+    """
+    now, calls, left = [0.0], [], {name: list(given) for name, given in seconds.items()}
     monkeypatch.setattr(speed.time, "perf_counter", lambda: now[0])
 
-    def answer(name, seconds):
-        def logits(ids):
-            now[0] += 9.0 if asked[name] == 0 else seconds[min(asked[name], len(seconds)) - 1]
-            asked[name] += 1
-            return ids
+    def answer(name, ids):
+        if not calls or calls[-1][0] != name:
+            now[0] += first
+        else:
+            now[0] += left[name].pop(0) if len(left[name]) > 1 else left[name][0]
+        calls.append((name, int(ids[0, 0])))
+        return ids
 
-        return logits
+    return partial(answer, "torch"), partial(answer, "openvino"), calls
 
-    batch = np.ones((2, 5), dtype=np.int64)
-    found = speed.measure(answer("torch", [2.0]), answer("openvino", [1.0, 3.0]), [batch], "m")
-    assert (found.torch, found.openvino) == (pytest.approx(5.0), pytest.approx(10.0))
-    assert asked == {"torch": 3, "openvino": 3}
+
+def test_whole_passes_alternate_and_a_batch_after_each_switch_does_not_count(monkeypatch):
+    torch, openvino, calls = planted(monkeypatch, 9.0, {"torch": [2.0], "openvino": [1.0]})
+    asked = [np.full((2, 5), number) for number in range(3)]
+    found = speed.measure(torch, openvino, asked, "m")
+    once = [(name, number) for name in ("torch", "openvino") for number in (2, 0, 1, 2)]
+    assert calls == once * speed.REPETITIONS[0]
+    assert (found.torch, found.openvino) == (pytest.approx(30 / 6), pytest.approx(30 / 3))
+
+
+def test_the_fastest_pass_counts(monkeypatch):
+    """Other programs slow torch at first, and OpenVINO later."""
+    given = {"torch": [8.0, 8.0, 2.0, 2.0, 5.0], "openvino": [7.0, 7.0, 1.0, 1.0, 3.0]}
+    torch, openvino, _ = planted(monkeypatch, 9.0, given)
+    found = speed.measure(torch, openvino, [np.ones((2, 5), dtype=np.int64)] * 2, "m")
+    assert (found.torch, found.openvino) == (pytest.approx(20 / 4), pytest.approx(20 / 2))
+
+
+def test_a_fast_model_is_timed_more_often(monkeypatch):
+    torch, openvino, calls = planted(monkeypatch, 0.0, {"torch": [1e-6], "openvino": [1e-6]})
+    speed.measure(torch, openvino, [np.ones((2, 5), dtype=np.int64)], "m")
+    assert len(calls) == 2 * 2 * speed.REPETITIONS[1]
+
+
+def test_what_was_measured_in_another_way_is_measured_again(saved, monkeypatch):
+    calls = measuring(monkeypatch, SLOW)
+    with monkeypatch.context() as earlier:
+        earlier.setattr(speed, "FILE", "speed-{}.json")
+        piste.load(saved)
+    piste.load(saved)
+    assert len(calls) == 2
 
 
 def test_a_little_faster_is_not_clearly_faster(monkeypatch):
