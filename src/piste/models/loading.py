@@ -47,8 +47,9 @@ def load(
     measures once a model and machine; "torch" never compiles, "openvino" insists on it.
     trust_remote_code: run Python code that comes with the model, with all your rights. Off, a
     model that needs it is refused.
-    precision: "bf16" computes in bfloat16, in OpenVINO on a CPU with instructions for it: faster,
-    and some hundredths off in a logit. None never goes below the precision of the weights.
+    precision: "bf16" computes in bfloat16, in OpenVINO on a CPU with instructions for it: faster
+    for all but the smallest models, and less exact (by 0.005 in a logit of a MiniLM). None never
+    goes below the precision of the weights.
     """
     if backend not in BACKENDS:
         raise choices("backend", backend, BACKENDS)
