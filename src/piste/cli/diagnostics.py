@@ -13,7 +13,7 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from piste.errors import PisteError
+from piste.errors import PisteError, few
 from piste.files import cache_directory
 
 # The extras that a user may want, and what for.
@@ -108,6 +108,20 @@ def devices() -> list[Finding]:
     return [
         _devices("torch", "backends.pretrained"),
         _devices("openvino", "backends.openvino_runtime"),
+    ]
+
+
+def backends() -> list[Finding]:
+    """Of the compiled models, which backend was measured to be the faster here, and by how much."""
+    from piste.models.backends import speed
+
+    return [
+        Finding(
+            few((one.model,)),
+            f"{'torch' if one.prefers_torch else 'openvino'}: {one.reason}"
+            f" (torch {one.torch:,.0f} tokens/s, openvino {one.openvino:,.0f})",
+        )
+        for one in speed.known()
     ]
 
 

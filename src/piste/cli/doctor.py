@@ -18,14 +18,17 @@ def doctor() -> None:
         "Devices": diagnostics.devices,
         "Extras": diagnostics.extras,
         "A model": diagnostics.model,
+        "Backends": diagnostics.backends,  # after the model, which may be measured just now
     }
     for title, examine in parts.items():
         table = Table.grid(padding=(0, 2))
-        for finding in examine():
+        findings = examine()
+        for finding in findings:
             mark = Text("  ✓", "green") if finding.good else Text("  –", "yellow")
             table.add_row(mark, finding.what, Text(finding.found))
             unwell += not finding.good and title in ("Libraries", "A model")
-        console.print(Text(title, "bold"))
-        console.print(table)
+        if findings:
+            console.print(Text(title, "bold"))
+            console.print(table)
     if unwell:
         raise typer.Exit(1)

@@ -183,6 +183,8 @@ def digests(classifier: Any) -> Fingerprint:
     if _has_facts(origin):
         return dict(origin.facts.fingerprint)
     parts = _of_torch(getattr(origin, "model", None))
+    if getattr(classifier, "precision", ""):  # compiled, it computes in less than its weights
+        parts["precision"] = classifier.precision
     prompt, tokenizer = getattr(origin, "prompt", None), _tokenizer_of(origin)
     if tokenizer is not None:
         parts["tokenizer"] = tokenizer_digest(tokenizer)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ import numpy as np
 
 from piste.arrays import FloatArray, IntArray
 from piste.errors import ModelError
-from piste.models.backends import graph_cache, openvino_runtime
+from piste.models.backends import graph_cache, openvino_runtime, speed
 from piste.models.backends.openvino_runtime import Network
 from piste.models.backends.reading import ANY_TYPE, plain, types_of
 from piste.models.fingerprint import content_digest, weights_digest
@@ -44,6 +45,7 @@ class Copy:
     network: Network
     digest: str  # of the weights that were compiled
     difference: float  # largest seen between its logits and torch's
+    precision: str = openvino_runtime.EXACT
 
     def logits(self, ids: IntArray) -> FloatArray:
         return _infer(self.network, ids)
@@ -59,7 +61,8 @@ class CompiledClassifier:
     origin: HuggingFaceClassifier | LazyOrigin
     copy: Copy | None  # None: torch answers from now on
     recompilations: int = 0
-    trouble: str = ""  # why torch answers
+    trouble: str = ""  # what made torch answer
+    choice: str = ""  # why the backend that answers was chosen, where piste chose
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     def __repr__(self) -> str:
@@ -79,10 +82,17 @@ class CompiledClassifier:
 
     @property
     def backend(self) -> str:
-        copy = self.copy
+        copy, chosen = self.copy, f", {self.choice}" if self.choice else ""
         if copy is None:
-            return self.origin.backend
-        return f"{openvino_runtime.name()}, logits within {copy.difference:.0e} of torch"
+            return self.origin.backend + chosen
+        name = openvino_runtime.name(copy.precision)
+        return f"{name}, logits within {copy.difference:.0e} of torch{chosen}"
+
+    @property
+    def precision(self) -> str:
+        """What it computes in, where that is less than the weights have; else ""."""
+        copy = self.copy
+        return "" if copy is None or copy.precision == openvino_runtime.EXACT else copy.precision
 
     def encode(self, text: str, pair: str | None = None) -> Encoding:
         return self.origin.encode(text, pair)
@@ -132,6 +142,8 @@ class CompiledClassifier:
     def _agrees(self, copy: Copy, ids: IntArray) -> bool:
         expected = self.origin.logits(ids)
         gap = float(np.abs(self.logits(ids) - expected).max())
+        if copy.precision != openvino_runtime.EXACT:  # too coarse to see a small change
+            return gap <= 4 * copy.difference and _digest(self.origin.model) == copy.digest
         rounding = 4 * copy.difference + ROUNDING * max(1.0, float(np.abs(expected).max()))
         if gap <= rounding:
             return True
@@ -143,7 +155,8 @@ class CompiledClassifier:
             return
         self.recompilations += 1
         try:
-            self.copy = _checked_copy(self.origin)
+            precision = openvino_runtime.EXACT if self.copy is None else self.copy.precision
+            self.copy = _checked_copy(self.origin, precision)
             if not self._is_current(self.copy, ids):
                 self._stay_in_torch("compiled, it answers this text differently")
         except CannotCompile as error:
@@ -151,7 +164,7 @@ class CompiledClassifier:
 
     def _stay_in_torch(self, reason: str) -> None:
         with self.lock:
-            self.copy, self.trouble = None, torch_notice(reason)
+            self.copy, self.trouble, self.choice = None, torch_notice(reason), ""
         log.warning(self.trouble)
 
     def show(self, ids: IntArray) -> str:
@@ -182,16 +195,46 @@ def torch_notice(reason: object) -> str:
     return f"The model runs in torch, not compiled: {reason}."
 
 
-def compile_classifier(classifier: HuggingFaceClassifier) -> CompiledClassifier:
-    """The classifier with a compiled copy. Raises `CannotCompile` with the reason for none."""
+def compile_classifier(
+    classifier: HuggingFaceClassifier,
+    *,
+    choose: bool = False,
+    precision: str = openvino_runtime.EXACT,
+) -> CompiledClassifier:
+    """The classifier with a compiled copy. Raises `CannotCompile` with the reason for none.
+
+    choose: leave the copy out where torch is clearly faster on this machine.
+    """
     if not openvino_runtime.available():
         raise ModelError("OpenVINO is not installed.", "Install it: pip install 'piste[fast]'.")
     if classifier.model.device.type != "cpu":
         raise CannotCompile(f"the model is on {classifier.model.device}, not on the CPU")
-    return CompiledClassifier(classifier, _checked_copy(classifier))
+    openvino_runtime.check_precision(precision)
+    copy = _checked_copy(classifier, precision)
+    if not choose:
+        return CompiledClassifier(classifier, copy)
+    measured = _speed(classifier, copy)
+    faster = None if measured.prefers_torch else copy
+    return CompiledClassifier(classifier, faster, choice=measured.reason)
 
 
-def _checked_copy(classifier: HuggingFaceClassifier | LazyOrigin) -> Copy:
+def _speed(classifier: HuggingFaceClassifier, copy: Copy) -> speed.Speed:
+    """How fast both are here: as it was measured before, or measured now."""
+    folder = cache_folder(classifier, copy.digest)
+    before = None if folder is None else speed.read(folder)
+    if before is not None:
+        return before
+    encoded = truncated(classifier.encode(PROBE * 12))
+    asked = speed.batches(encoded.ids, len(encoded.ids))
+    measured = speed.measure(
+        classifier.logits, partial(_infer, copy.network), asked, classifier.name
+    )
+    if folder is not None:
+        speed.keep(measured, folder)
+    return measured
+
+
+def _checked_copy(classifier: HuggingFaceClassifier | LazyOrigin, precision: str) -> Copy:
     """The model compiled as it is now, where its answers are torch's."""
     try:
         digest = _digest(classifier.model)
@@ -200,11 +243,23 @@ def _checked_copy(classifier: HuggingFaceClassifier | LazyOrigin) -> Copy:
         if folder is not None and not difference <= LARGEST_DIFFERENCE:
             graph_cache.remove(folder)  # of another model after all: convert it anew
             network, difference = _compiled(classifier, None)
+        if difference <= LARGEST_DIFFERENCE and precision != openvino_runtime.EXACT:
+            return _coarse_copy(classifier, folder, digest, precision)
     except Exception as error:  # a converter may fail in any way; torch still works
         raise CannotCompile(f"OpenVINO cannot run it ({_reason(error)})") from error
     if not difference <= LARGEST_DIFFERENCE:
         raise CannotCompile(f"its logits differ from torch's by {difference:.1e}")
     return Copy(network, digest, difference)
+
+
+def _coarse_copy(
+    classifier: HuggingFaceClassifier | LazyOrigin, folder: Path | None, digest: str, precision: str
+) -> Copy:
+    """The same graph in a lower precision. It was checked in float32, so only rounding differs."""
+    network, difference = _compiled(classifier, folder, precision)
+    if not np.isfinite(difference):
+        raise RuntimeError(f"its logits in {precision} are not finite")
+    return Copy(network, digest, difference, precision)
 
 
 def _reason(error: Exception) -> str:
@@ -231,7 +286,9 @@ def _inputs(classifier: HuggingFaceClassifier | LazyOrigin) -> int:
 
 
 def _compiled(
-    classifier: HuggingFaceClassifier | LazyOrigin, folder: Path | None
+    classifier: HuggingFaceClassifier | LazyOrigin,
+    folder: Path | None,
+    precision: str = openvino_runtime.EXACT,
 ) -> tuple[Network, float]:
     """The model on OpenVINO, and how far its logits are from torch's."""
     graph = None if folder is None else graph_cache.read(folder)
@@ -240,7 +297,7 @@ def _compiled(
         graph = _convert(classifier.model, _inputs(classifier))
         if folder is not None:
             graph_cache.keep(graph, folder)
-    network = Network(graph)
+    network = Network(graph, precision)
     return network, _difference(classifier, network)
 
 

@@ -13,8 +13,11 @@ from typing import Any
 import numpy as np
 
 from piste.arrays import FloatArray
+from piste.errors import ModelError
 
-SETTINGS = {"INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY"}
+EXACT, COARSE = "f32", "bf16"
+# Left to itself, OpenVINO computes in bfloat16 wherever the processor can.
+SETTINGS = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": EXACT}
 TELEMETRY = "openvino_telemetry"
 
 
@@ -39,8 +42,19 @@ def devices() -> list[str]:
     return [str(name) for name in library().Core().available_devices]
 
 
-def name() -> str:
-    return f"openvino {version('openvino')}"
+def name(precision: str = EXACT) -> str:
+    coarse = "" if precision == EXACT else f" in {precision}"
+    return f"openvino {version('openvino')}{coarse}"
+
+
+def check_precision(precision: str) -> None:
+    """Refuse what the processor would only imitate."""
+    known = library().Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+    if precision == COARSE and COARSE.upper() not in known:
+        raise ModelError(
+            "This processor has no instructions for bfloat16 (AVX512-BF16 or AMX).",
+            "Leave precision out: the model then runs in float32.",
+        )
 
 
 class Network:
@@ -50,8 +64,9 @@ class Network:
     request get each other's answers.
     """
 
-    def __init__(self, graph: Any) -> None:
-        compiled = library().Core().compile_model(graph, "CPU", SETTINGS | _threads())
+    def __init__(self, graph: Any, precision: str = EXACT) -> None:
+        settings = SETTINGS | _threads() | {"INFERENCE_PRECISION_HINT": precision}
+        compiled = library().Core().compile_model(graph, "CPU", settings)
         self.inputs, self.outputs = compiled.inputs, compiled.outputs
         self._compiled = compiled
         self._idle: deque[Any] = deque()  # requests that nobody uses now

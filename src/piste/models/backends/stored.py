@@ -7,6 +7,7 @@ import logging
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ import numpy as np
 from piste.arrays import FloatArray, IntArray
 from piste.errors import ModelError
 from piste.models import fingerprint
-from piste.models.backends import compiled, facts, graph_cache, openvino_runtime
+from piste.models.backends import compiled, facts, graph_cache, openvino_runtime, speed
 from piste.models.backends.compiled import LARGEST_DIFFERENCE, CompiledClassifier, Copy
 from piste.models.backends.facts import Facts
 from piste.models.backends.openvino_runtime import Network
@@ -137,22 +138,27 @@ def find(model: str) -> Files | None:
     return None if folder is None or digest is None else Files(model, folder, digest)
 
 
-def start(files: Files) -> CompiledClassifier | None:
-    """The compiled classifier of these files, without torch; None where torch has to load them."""
+def start(files: Files, *, choose: bool) -> CompiledClassifier | None:
+    """The compiled classifier of these files, without torch; None where torch has to load them.
+
+    choose: leave it to torch where that is clearly faster here, or where nobody has measured it.
+    The graph that piste ships is taken unmeasured.
+    """
     for opened in (_shipped, _cached):
         try:
             found = opened(files)
             if found is None:
                 continue
-            known, tokenizer, graph = found
-            copy = _checked(Network(graph), known.graph)
+            if choose and found.place is not None and not found.is_fast:
+                return None
+            copy = _checked(Network(found.graph), found.facts.graph)
         except (OSError, RuntimeError, KeyError) as error:  # such as a graph of another version
             log.info("The compiled %s does not serve: %s.", files.model, first_line(error))
             continue
         if copy is not None:
-            reader = known.reader(tokenizer)
-            origin = LazyOrigin(files.model, files.folder, files.digest, known, reader)
-            return CompiledClassifier(origin, copy)
+            reader = found.facts.reader(found.tokenizer)
+            origin = LazyOrigin(files.model, files.folder, files.digest, found.facts, reader)
+            return CompiledClassifier(origin, copy, choice=found.choice if choose else "")
     return None
 
 
@@ -220,7 +226,26 @@ def _checked(network: Network, known: Mapping[str, Any]) -> Copy | None:
     return copy
 
 
-Found = tuple[Facts, TokenizerFile, Any]
+@dataclass(frozen=True)
+class Found:
+    """A graph on disk, and what is known of its model."""
+
+    facts: Facts
+    tokenizer: TokenizerFile
+    graph: Any
+    place: Path | None = None  # in the user's cache
+
+    @cached_property
+    def measured(self) -> speed.Speed | None:
+        return None if self.place is None else speed.read(self.place)
+
+    @property
+    def is_fast(self) -> bool:
+        return self.measured is not None and not self.measured.prefers_torch
+
+    @property
+    def choice(self) -> str:
+        return "" if self.measured is None else self.measured.reason
 
 
 def _cached(files: Files) -> Found | None:
@@ -228,7 +253,7 @@ def _cached(files: Files) -> Found | None:
     found = facts.cached(files.digest)
     place = None if found is None else graph_cache.folder_for(found[0].graph["key"])
     graph = None if place is None else graph_cache.read(place)
-    return None if found is None or graph is None else (*found, graph)
+    return None if found is None or graph is None else Found(*found, graph, place)
 
 
 def _shipped(files: Files) -> Found | None:
@@ -244,4 +269,4 @@ def _shipped(files: Files) -> Found | None:
     openvino = openvino_runtime.library()
     graph = (folder / graph_cache.GRAPH).read_text(encoding="utf-8")
     shared = openvino.Tensor(np.frombuffer(weights, dtype=np.uint8))
-    return (*found, openvino.Core().read_model(graph, shared))
+    return Found(*found, openvino.Core().read_model(graph, shared))
