@@ -24,8 +24,9 @@ Named = Callable[[str], Classifier]
 SENTENCE = "The plot is thin, but the acting is superb."
 # Few samples, and questions that do not depend on the answers: the contract is about form.
 QUICK = {"samples": 200, "steps": 8}
-# The closed form divides by what may be near zero, and repeats the rounding of the answers.
-ROUNDING = {"slalom-ana": 1e-3, "gam": 1e-3}
+# The closed form divides by what may be near zero, and repeats the rounding of the answers; where
+# the loss is flat, the fit of slalom ends wherever rounding leaves it.
+ROUNDING = {"slalom-ana": 1e-3, "gam": 1e-3, "slalom": 1e-3}
 SLOW_ON_LONG = {"occlusion"}  # a sequence for each word, each as long as the text
 
 

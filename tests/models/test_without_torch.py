@@ -152,6 +152,25 @@ def test_a_start_without_torch_gives_what_a_full_load_gives(saved, cache):
     assert lazy.origin.loaded is None
 
 
+def test_torch_is_loaded_where_it_was_clearly_faster(saved, cache, monkeypatch):
+    piste.load(saved)
+    assert isinstance(piste.load(saved).origin, LazyOrigin)
+    monkeypatch.setattr("piste.models.backends.speed.CLEARLY", 0.0)
+    chosen = piste.load(saved)
+    assert (chosen.copy, isinstance(chosen.origin, LazyOrigin)) == (None, False)
+    assert chosen.backend.startswith("torch")
+    insisted = piste.load(saved, backend="openvino")
+    assert isinstance(insisted.origin, LazyOrigin)
+    assert insisted.copy is not None
+
+
+def test_on_another_machine_both_are_measured_again(saved, cache, monkeypatch):
+    piste.load(saved)
+    monkeypatch.setenv("PISTE_THREADS", "1")
+    assert not isinstance(piste.load(saved).origin, LazyOrigin)
+    assert isinstance(piste.load(saved).origin, LazyOrigin)
+
+
 @pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json", "config.json"])
 def test_a_file_that_changed_is_noticed(name, saved, cache, wordpiece):
     piste.load(saved)
@@ -182,7 +201,7 @@ def test_damaged_facts_are_not_used(name, saved, cache):
 
 
 def test_the_shipped_graph_is_of_the_embedded_model(demo, cache):
-    lazy = stored.start(stored.find("demo"))
+    lazy = stored.start(stored.find("demo"), choose=True)
     assert isinstance(lazy.origin, LazyOrigin)
     for text in ("A superb film.", "Dull, but not bad.", "word " * 600):
         assert lazy.encode(text) == demo.encode(text)

@@ -9,6 +9,7 @@ import torch
 import piste
 from piste.errors import SettingError
 from piste.lexicon import Lexicon
+from piste.runs.commits import COMMITS
 from piste.runs.evaluate_text import PROBE
 from tests.conftest import tiny_bert
 from tests.models.test_onnx import Export, export
@@ -121,6 +122,7 @@ def test_a_lexicon_that_another_model_left_behind_is_not_used(tmp_path, data, wo
     piste.run(data, one, tmp_path / "out", refine=0)
     for path in (tmp_path / "out").glob("*/*.parquet"):
         path.unlink()
+    (tmp_path / "out" / COMMITS).write_text("")
     piste.run(data, other, tmp_path / "out", refine=0)
     piste.run(data, other, tmp_path / "fresh", refine=0)
     assert tables(tmp_path / "out") == tables(tmp_path / "fresh")

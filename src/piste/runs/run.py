@@ -135,7 +135,8 @@ def run(
     job = replace(job, scores=_scores(job, asked, known, first))
     used = None if job.lexicon is None else _identity(job.lexicon)
     destination = Destination(os.path.abspath(folder), used)
-    return _made(source, Maker(job, asked, known, destination), settings, watch)
+    report = _made(source, Maker(job, asked, known, destination), settings, watch)
+    return replace(report, folder=folder)  # as it was named
 
 
 def _made(
