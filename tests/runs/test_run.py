@@ -361,6 +361,17 @@ def test_ray_gives_the_same_rows(tmp_path):
     assert_same_rows(tmp_path / "ray", tmp_path / "local")
 
 
+def test_ray_workers_find_relative_paths(tmp_path, monkeypatch):
+    """A Ray that runs already was started elsewhere, and its workers keep to that folder."""
+    ray = pytest.importorskip("ray")
+    if not ray.is_initialized():
+        ray.init(log_to_driver=False, include_dashboard=False)
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path / "data.jsonl", TEXTS)
+    report = piste.run("data.jsonl", "demo", "out", shard=3, engine="ray")
+    assert (report.texts, report.failed) == (len(TEXTS), 0)
+
+
 @pytest.mark.slow
 def test_a_killed_ray_worker_loses_no_row(tmp_path):
     pytest.importorskip("ray")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Generator, Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from piste.data import Example
@@ -32,6 +32,7 @@ def on_ray(
 ) -> Generator[Commit]:
     """Yield shards as they are written. Uses the connected cluster, or starts a local one."""
     ray, data = _library()
+    source, job = _from_anywhere(source, maker.job)
     if not ray.is_initialized():
         ray.init(log_to_driver=False, include_dashboard=False)
     context = data.DataContext.get_current()
@@ -39,14 +40,14 @@ def on_ray(
     context.target_max_block_size = (
         1  # a block a shard, however small: they go to actors one by one
     )
-    gpus = 1 if (maker.job.device or "").startswith("cuda") else 0
+    gpus = 1 if (job.device or "").startswith("cuda") else 0
     # Reading waits most of the time; with a core of its own it could wait for ever for one.
     stream = data.read_datasource(
         _reader(source, there), override_num_blocks=1, ray_remote_args={"num_cpus": 0}
     )
     made = stream.map_batches(
         Worker,
-        fn_constructor_args=(maker.job, maker.destination),
+        fn_constructor_args=(job, maker.destination),
         batch_size=1,
         num_cpus=1,
         num_gpus=gpus,
@@ -56,6 +57,18 @@ def on_ray(
     )
     for row in made.iter_rows():
         yield _staged(row["staged"], row["problem"])
+
+
+def _from_anywhere(source: Source, job: RunJob) -> tuple[Source, RunJob]:
+    """Both with absolute paths: workers of a Ray that runs already started in another folder."""
+
+    def absolute(name: str) -> str:
+        return os.path.abspath(name) if os.path.exists(name) else name
+
+    model = None if job.model is None else absolute(job.model)
+    lexicon = None if job.lexicon is None else absolute(job.lexicon)
+    data = absolute(source.data)
+    return replace(source, data=data), replace(job, model=model, lexicon=lexicon)
 
 
 def _staged(line: str | None, problem: str | None) -> Commit:
