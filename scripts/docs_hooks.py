@@ -12,6 +12,7 @@ OUTSIDE = (
     "benchmarks/RESULTS.md",
     "benchmarks/quality-minilm.png",
     "benchmarks/quality-embedded.png",
+    "benchmarks/context-curve.png",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
 )

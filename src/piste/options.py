@@ -112,7 +112,7 @@ class Options:
     )
     effort: str | None = setting(
         None,
-        "How much to ask with context: quick, normal or thorough; without it, normal.",
+        "How much to ask with context: quick (long texts: no interactions), normal or thorough.",
         str,
         names=EFFORTS,
     )

@@ -7,11 +7,11 @@ from scipy import stats
 
 from piste.design.parts import (
     alone,
+    grouped,
     left_out,
     most_informative,
     paired_parts,
     parts_between,
-    triples,
     whole_and_empty,
 )
 from piste.surrogates.context import distinct
@@ -27,15 +27,16 @@ def test_the_ends_players_alone_and_left_out():
     assert left_out(3).astype(int).tolist() == [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
 
 
-@given(st.integers(3, 40), st.integers(1, 4), st.integers(0, 99))
-def test_triples_keep_three_and_everyone_as_often(count, each, seed):
+@given(st.integers(1, 40), st.integers(1, 9), st.integers(1, 4), st.integers(0, 99))
+def test_groups_are_equally_large_and_everyone_is_in_as_many(count, size, each, seed):
     first = np.sort(rng(seed).permutation(60)[:count])
-    parts = triples(rng(seed), first, 60, each)
-    assert (parts.sum(axis=1) == 3).all()
+    parts = grouped(rng(seed), first, 60, size, each)
+    size = min(size, count)
+    assert (parts.sum(axis=1) == size).all()
     times = parts.sum(axis=0)
     assert (np.flatnonzero(times) == first).all()
     assert times[first].min() >= each
-    assert times.sum() <= each * (count + 2)
+    assert times.sum() <= each * (count + size - 1)
 
 
 # Parts at random

@@ -196,6 +196,41 @@ def test_more_effort_asks_more_and_predicts_better():
         piste.Context(mean="zero")
 
 
+def test_a_quick_look_at_a_long_text_asks_nothing_near_it_and_says_so():
+    planted = PlantedSlalom(60)
+    found = explain(planted.text, planted.noisy(0.1), effort="quick")
+    assert found.cost.passes <= 9
+    sizes = sorted({len(kept(part)) for part in found.parts.kept})
+    assert sizes == [1, 5, 10, 60]
+    assert list(found.fidelity.checks) == ["groups"]
+    assert any("neither interactions" in note for note in found.notes)
+    assert "neither interactions" in str(found)
+    assert "neither interactions" in found.to_html()
+    again = piste.Explanation.from_dict(json.loads(found.to_json()))
+    for one in (found, again):
+        with pytest.raises(SettingError, match='effort="normal"'):
+            one.pairs()
+    assert (found.flip, found.core) == (None, None)
+
+
+def test_a_quick_look_recovers_a_planted_slalom():
+    planted = PlantedSlalom(60)
+    quick, normal = (explain(planted.text, planted, effort=e) for e in ("quick", "normal"))
+    effects = [one.scores["effect"] for one in (quick, normal)]
+    assert np.corrcoef(*effects)[0, 1] > 0.99
+    assert quick.fidelity.r2 > 0.99
+
+
+def test_a_quick_look_at_a_short_text_tells_pairs():
+    assert explain(NEGATED, negation, effort="quick").pairs(1)
+
+
+@pytest.mark.parametrize("distinct", [1, 2, 4])
+def test_a_quick_look_at_few_words_said_often(distinct):
+    text = " ".join(f"w{index % distinct}" for index in range(50))
+    sums_up(explain(text, PlantedSlalom(9).noisy(NOISY), effort="quick"))
+
+
 def test_a_tolerance_asks_until_it_is_met():
     planted = PlantedSlalom(40)
     usual = explain(planted.text, planted.noisy(0.1))

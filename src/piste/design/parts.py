@@ -24,16 +24,16 @@ def left_out(players: int) -> BoolArray:
     return ~np.eye(players, dtype=bool)
 
 
-def triples(rng: np.random.Generator, first: IntArray, players: int, each: int) -> BoolArray:
-    """Three of these players at a time, in the text's order; everyone about `each` times."""
-    rows = []
-    for _ in range(each):
-        order = rng.permutation(first)
-        order = np.append(order, order[: -len(order) % 3])
-        rows += list(order.reshape(-1, 3))
-    parts = np.zeros((len(rows), players), dtype=bool)
-    for part, chosen in zip(parts, rows, strict=True):
-        part[chosen] = True
+def grouped(
+    rng: np.random.Generator, first: IntArray, players: int, size: int, each: int
+) -> BoolArray:
+    """So many of these players at a time, in the text's order; everyone about `each` times."""
+    size = min(size, len(first))
+    groups = -(-len(first) // size)
+    orders = [np.resize(rng.permutation(first), groups * size) for _ in range(each)]
+    members = np.concatenate(orders).reshape(-1, size)
+    parts = np.zeros((len(members), players), dtype=bool)
+    np.put_along_axis(parts, members, True, axis=1)
     return parts
 
 

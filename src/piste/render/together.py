@@ -35,7 +35,7 @@ def links(explanation: Explanation, most: int = SHOWN) -> list[Link]:
 
 def sure_pairs(explanation: Explanation, most: int = SEARCHED) -> list[Pair]:
     """The strongest pairs whose interaction is beyond chance, strongest first."""
-    if explanation.parts is None or len(explanation.players) < 2:
+    if explanation.parts is None or not explanation.parts.tells_pairs:
         return []
     pairs = explanation.pairs(most)
     return [pair for pair in pairs if is_sure(pair.effect, pair.error)]

@@ -21,6 +21,10 @@ _KINDS = {
         "part of this text, left out of the fit,",
         "parts of this text, each left out of the fit,",
     ),
+    "groups": (
+        "group of words of this text",
+        "groups of words of this text, each left out of the fit,",
+    ),
     "short": ("new short sequence", "new short sequences"),
     "deletions": ("new shortened copy of the text", "new shortened copies of the text"),
     "known": ("shortened copy of the text", "shortened copies of the text (all were asked)"),

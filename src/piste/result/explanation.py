@@ -172,12 +172,21 @@ class Explanation:
         raise unknown_parts("what the model says of parts of the text", self.method, self.settings)
 
     def pairs(self, n: int = 10) -> list[Pair]:
-        """The `n` pairs of players that act together most strongly, strongest first."""
+        """The `n` pairs of players that act together most strongly, strongest first.
+
+        Raises a `SettingError` where too little was asked to tell them, as with effort="quick" for
+        a text of more than 40 words.
+        """
         n = whole_number("n", n, 0)
         if self.parts is None:
             raise unknown_parts("which words act together", self.method, self.settings)
         if len(self.players) < 2:
             return []  # a single word has no other
+        if not self.parts.tells_pairs:
+            raise SettingError(
+                "Too little was asked of the model to tell which words act together.",
+                'Use effort="normal", or a larger budget.',
+            )
         assert self._surrogate is not None
         return self._strongest[:n] if n <= MANY_PAIRS else _pairs(self._surrogate, n)
 

@@ -13,6 +13,7 @@ from piste.arrays import BoolArray, FloatArray
 from piste.errors import SettingError
 
 NOT_TURNED = "No set of up to"  # how the note begins where no set was found
+NEAR = 0.3  # share of the players that a part near the text keeps, at least
 MOST_COMPLETE = 12  # players of a text whose 4,096 parts may all be asked
 SURE = 2.0  # standard errors beyond which a number is not taken for chance
 MOST_PARTS = 4000  # that a process is fitted to: its matrices have so many rows
@@ -82,6 +83,12 @@ class PartAnswers:
         every: int = 2 ** min(players, MOST_COMPLETE + 1)
         asked = len(set(self.kept)) + ("0" * players not in self.kept)
         return players <= MOST_COMPLETE and asked == every
+
+    @property
+    def tells_pairs(self) -> bool:
+        """Whether a part was asked in which many words stand together, besides the whole text."""
+        kept = self.parts.mean(axis=1)
+        return self.complete or bool(((kept >= NEAR) & (kept < 1)).any())
 
     @cached_property
     def parts(self) -> BoolArray:

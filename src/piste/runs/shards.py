@@ -119,8 +119,8 @@ class Shard:
 
 
 def _pairs(explanation: Explanation) -> list[dict[str, Any]] | None:
-    """The strongest pairs; None where the explanation knows none, as of windows."""
-    if explanation.parts is None:
+    """The strongest pairs; None where the explanation knows none, as of windows or quick ones."""
+    if explanation.parts is None or not explanation.parts.tells_pairs:
         return None
     words = [encodable(player.text) for player in explanation.players]
     with algebra.one_thread:  # small matrices: several threads wait for each other

@@ -101,7 +101,7 @@ def event(name: str, data: Any) -> str:
 
 def told(explanation: Explanation, pairs: int) -> dict[str, Any]:
     """The explanation as plain data; where words act together, also the strongest pairs."""
-    known = explanation.parts is not None
+    known = explanation.parts is not None and explanation.parts.tells_pairs
     strongest = [asdict(pair) for pair in explanation.pairs(pairs)] if known else None
     return {**explanation.to_dict(), "pairs": strongest}
 

@@ -39,6 +39,10 @@ FIRST = 0.45  # of what may be asked, before the process chooses
 TOLERANCE = 0.02  # of the effects, and of R² from 1, with which asking ends early
 MEANS = ("auto", "slalom", "constant")
 CLASSES = ("one-vs-rest", "shared")
+QUICK = (
+    "Quick: neither interactions nor words that would turn the decision were looked for; "
+    'effort="normal" (--effort normal) tells them.'
+)
 
 
 @dataclass(frozen=True)
@@ -90,15 +94,16 @@ class Context(Method):
         started, asking = time.perf_counter(), query.seconds
         check_size(decision.players)
         asked = Asked.on(decision, self.classes == "shared")
-        fit, stopped = self._until_stable(asked, rng)
+        plan = Plan.of(asked, self.effort)
+        known = self._in_groups if plan.in_groups else self._until_stable
+        fit, stopped = known(asked, plan, rng)
         scores, errors = all_scores(asked, fit, rng)
-        flip, core, notes = turning(asked, fit)
-        checked = fit.agreement()
+        flip, core, notes = (None, None, [QUICK]) if plan.in_groups else turning(asked, fit)
         return Attribution(
             primary="effect",
             scores=scores,
             errors=errors,
-            fidelity=None if checked is None else Fidelity({"parts": checked}),
+            fidelity=_fidelity(fit),
             fit=fit.slalom.report,
             fit_seconds=time.perf_counter() - started - (query.seconds - asking),
             stopped=stopped,
@@ -111,9 +116,18 @@ class Context(Method):
             notes=(*remarks(asked), *notes),
         )
 
-    def _until_stable(self, asked: Asked, rng: np.random.Generator) -> tuple[Fit, Stopped]:
+    def _in_groups(self, asked: Asked, plan: Plan, rng: np.random.Generator) -> tuple[Fit, Stopped]:
+        """Ask once and fit once. Small groups tell the process nothing: it stays on SLALOM."""
+        asked.query.plan(plan.expected)
+        asked.ask(plan.groups(rng))
+        fit = final_fit(asked, None, "slalom")
+        self._report(asked, fit)
+        return fit, self._stopped(asked, fit, 1, False, rng)
+
+    def _until_stable(
+        self, asked: Asked, plan: Plan, rng: np.random.Generator
+    ) -> tuple[Fit, Stopped]:
         """Ask in rounds, and fit, until the effects are known well enough or nothing is left."""
-        plan = Plan.of(asked, self.effort)
         asked.query.plan(plan.expected)
         asked.ask(plan.first(rng, FIRST / plan.patience))
         fit: Fit | None = None
@@ -152,6 +166,13 @@ class Context(Method):
         """Tell who watches the scores so far."""
         if asked.query.rounds is not None:
             asked.query.rounds({"effect": fit.surrogate.effects[:, 0]})
+
+
+def _fidelity(fit: Fit) -> Fidelity | None:
+    """On parts near the text; where none was asked, on groups of words."""
+    checks = {"parts": fit.agreement(), "groups": fit.on_groups}
+    known = {kind: check for kind, check in checks.items() if check is not None}
+    return Fidelity(known) if known else None
 
 
 def _faithful(fit: Fit, tolerance: float) -> bool:

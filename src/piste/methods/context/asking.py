@@ -11,18 +11,18 @@ from piste.arrays import BoolArray, FloatArray, Ragged
 from piste.decision import Decision
 from piste.design.parts import (
     alone,
+    grouped,
     left_out,
     most_informative,
     paired_parts,
     parts_between,
-    triples,
     whole_and_empty,
 )
 from piste.errors import SettingError
 from piste.methods.every_class import Classes
 from piste.models.query import Query
 from piste.result.explanation import Target
-from piste.result.parts import MOST_PARTS
+from piste.result.parts import MOST_PARTS, NEAR
 from piste.surrogates import algebra
 from piste.surrogates.context import Process, distinct
 from piste.text.players import Players
@@ -39,8 +39,10 @@ GROWTH = 0.2  # long runs refit less often
 LEAVING_OUT = 0.2  # of the passes that leaving every player out in turn may cost
 LONG_TEXT = 40  # players: random parts of longer texts tell too little of single words
 TRIPLES = 2  # times that every distinct player of a long text is asked with two others
+QUICK_PASSES = 8.7  # of a long text that is asked in groups
+LARGE_GROUPS = 6  # of the players, each in one: they tell how the score grows with the length
+SMALL_GROUP, MOST_OFTEN = 5, 16  # players, and how often each is in such a group at most
 POOL, TARGETS = 256, 128  # candidates of a round, and parts that they are to teach about
-NEAR = 0.3  # share of the players that a part near the text keeps, at least
 
 
 @dataclass
@@ -137,6 +139,7 @@ class Plan:
     limit: float
     by_sequences: bool
     patience: int = 1  # how many times the usual the limit is
+    in_groups: bool = False  # a quick look at a long text: asked once, in groups
 
     @classmethod
     def of(cls, asked: Asked, effort: str) -> Plan:
@@ -150,6 +153,8 @@ class Plan:
                 )
             return cls(asked, asked.allowed - min(VERIFIED, asked.allowed // 10), True)
         whole = float(asked.tokens(whole_and_empty(count))[0])
+        if effort == "quick" and count > LONG_TEXT and query.tolerance is None:
+            return cls(asked, QUICK_PASSES * whole, False, in_groups=True)
         passes = PASSES[effort]
         if effort == "normal":  # a few words have only so many parts
             passes = min(passes, MOST_PARTS_EACH * count / 2)
@@ -171,6 +176,8 @@ class Plan:
             return int(self.limit)
         whole = float(self.asked.tokens(whole_and_empty(len(self.asked.players)))[0])
         words = len(self.asked.players.first)
+        if self.in_groups:
+            return len(self.groups(np.random.default_rng(0)))
         return int(words + 2 * self.limit / whole)
 
     @property
@@ -212,10 +219,24 @@ class Plan:
         if self.leaves_out:
             words.append(left_out(count))
         if count > LONG_TEXT:
-            words.append(triples(rng, players.first, count, TRIPLES))
+            words.append(grouped(rng, players.first, count, 3, TRIPLES))
         parts = np.vstack([*words, paired_parts(rng, count, 2 * POOL)])
         parts = distinct(parts, [])
         return parts[: max(2, len(self.cut(parts, share)))]  # both ends, whatever the budget
+
+    def groups(self, rng: np.random.Generator) -> BoolArray:
+        """All parts of a quick look: both ends, words alone, in large groups, then in small ones.
+
+        Nothing near the whole text is among them: one such part costs as much as 15 small groups,
+        and these tell more about single words.
+        """
+        first, count = self.asked.players.first, len(self.asked.players)
+        parts = [
+            _words(self.asked),
+            grouped(rng, first, count, count // LARGE_GROUPS, 1),
+            grouped(rng, first, count, SMALL_GROUP, MOST_OFTEN),
+        ]
+        return self.cut(distinct(np.vstack(parts), []), 1.0)
 
     def next(self, rng: np.random.Generator, process: Process | None, share: float) -> BoolArray:
         """More parts; with a process, those from which it learns most for their cost."""

@@ -11,7 +11,7 @@ from piste.arrays import BoolArray, FloatArray, IntArray, Ragged
 from piste.methods.base import agreement
 from piste.methods.context.asking import Asked
 from piste.methods.slalom.fit import Fit as SlalomFit
-from piste.result.facts import Agreement, FitReport
+from piste.result.facts import FEW_CHECKS, Agreement, FitReport
 from piste.result.formula import Formula
 from piste.surrogates import algebra
 from piste.surrogates.context import Kernel, Process, fit_context
@@ -149,6 +149,7 @@ class Fit:
     left_out: FloatArray  # [parts of the process]: residuals of the target
     near: BoolArray  # [parts of the process]
     answers: FloatArray  # [parts of the process]: the target's
+    on_groups: Agreement | None = None  # on groups of words, where no part near the text was asked
 
     @property
     def process(self) -> Process:
@@ -195,7 +196,9 @@ def final_fit(asked: Asked, before: Fit | None, mean: str) -> Fit:
     slalom = fit_slalom(asked, None if before is None else before.slalom, ALL_STEPS, errors=True)
     fits = []
     if mean != "constant":
-        fits.append(_on_mean(asked, slalom, _unseen_means(asked, slalom), _kernel(before)))
+        means = _unseen_means(asked, slalom)
+        fit = _on_mean(asked, slalom, means, _kernel(before))
+        fits.append(replace(fit, on_groups=_on_groups(asked, means)))
     if mean != "slalom":
         fits.append(_on_constant(asked, slalom))
     return min(fits, key=Fit.expected_error)
@@ -221,6 +224,14 @@ def _unseen_means(asked: Asked, slalom: SlalomFit) -> FloatArray:
             rest = fit_slalom(asked, slalom, FOLD_STEPS, ~held)
             means[held] = _means(rest, asked.parts[held])
     return means
+
+
+def _on_groups(asked: Asked, means: FloatArray) -> Agreement | None:
+    """How well SLALOM predicts groups of words that it has not seen; None where more is known."""
+    groups = (asked.parts.sum(axis=1) > 1) & ~asked.parts.all(axis=1)
+    if asked.near.any() or groups.sum() < FEW_CHECKS:
+        return None
+    return agreement(means[groups, 0], asked.answers[groups, 0], float(np.std(asked.answers[:, 0])))
 
 
 def _on_mean(asked: Asked, slalom: SlalomFit, means: FloatArray, start: Kernel | None) -> Fit:
