@@ -1,0 +1,52 @@
+"""From the base to the score, one word after the other: what the waterfalls show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from piste.render.clean import one_line
+from piste.result.explanation import Explanation, Row
+from piste.result.scores import score
+
+MOST = 8  # words with a step of their own
+
+
+@dataclass(frozen=True)
+class Step:
+    """One bar: from where to where the score goes, and by which word."""
+
+    label: str
+    start: float
+    end: float
+    error: float | None = None  # standard error of the step
+    group: int | None = None  # of the word; None: several words
+
+    @property
+    def change(self) -> float:
+        return self.end - self.start
+
+
+def steps(explanation: Explanation, most: int = MOST) -> list[Step]:
+    """The strongest words first, then all others as one step; they lead from base to score.
+
+    Empty where the scores do not add up from a base.
+    """
+    name = explanation.primary
+    if explanation.base is None or not score(name).adds_up:
+        return []
+    rows = explanation.top(len(explanation.players))
+    shown = rows if len(rows) <= most + 1 else rows[:most]
+    here, done = explanation.base, []
+    for row in shown:
+        there = here + row.scores[name]
+        done.append(Step(_label(row), here, there, row.errors.get(name), row.player.group))
+        here = there
+    others = len(rows) - len(shown)
+    if others:
+        done.append(Step(f"{others} other {explanation.unit}s", here, explanation.target.score))
+    return done
+
+
+def _label(row: Row) -> str:
+    times = f" {row.occurrences}×" if row.occurrences > 1 else ""
+    return f"{one_line(row.player.text)}{times}"

@@ -1,0 +1,84 @@
+"""The answer in one sentence, and the steps from the base to the score."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import piste
+from piste.render import answer, waterfall
+from piste.result.explanation import Explanation
+from tests.planted import additive
+from tests.render.samples import in_context, sample
+
+REST = "that was seen by us here in town"
+
+
+def of(text: str, function: Callable[[list[str]], np.ndarray], **more: object) -> Explanation:
+    return piste.explain(text, piste.from_function(function, ["no", "yes"]), **more)
+
+
+def how_many(texts: list[str]) -> np.ndarray:
+    """Only both words together say yes."""
+    return np.array([4.0 * ({"how", "many"} <= set(text.split())) - 1.0 for text in texts])
+
+
+def test_words_that_act_together_are_the_reason_together() -> None:
+    said = answer.sentence(of("how many people live there", how_many))
+    assert said.startswith("yes (95 %), mainly because of “how” + “many”. Without “")
+    assert "it would say no" in said
+
+
+def test_words_that_only_add_up_are_listed() -> None:
+    said = answer.sentence(of(f"good fine dull {REST}", additive({"good": 2, "fine": 1.9})))
+    assert "mainly because of “good” and “fine”" in said
+
+
+def test_one_word_is_enough_where_it_brings_half() -> None:
+    said = answer.sentence(of("good fine dull", additive({"good": 4, "fine": 0.5, "dull": -1})))
+    assert "mainly because of “good”." in said
+
+
+def test_an_answer_that_words_speak_against() -> None:
+    text, weights = "a bad film of old", additive({"bad": -1.0})
+    lowered = of(text, lambda texts: weights(texts) + 3.0, target="yes")
+    said = answer.sentence(lowered)
+    assert ", although “bad” speaks against it: the empty text already scores +3.00" in said
+    unlikely = of(text, lambda texts: weights(texts) - 1.0, target="yes")
+    assert answer.sentence(unlikely).startswith("yes (12 %): “bad” speaks against it.")
+
+
+def test_a_number_is_raised_or_lowered() -> None:
+    stars = piste.from_function(additive({"good": 2.0, "film": 0.1}), ["stars"], outputs="raw")
+    said = answer.sentence(piste.explain("a good film", stars))
+    assert said == "stars +2.10, raised mainly by “good”."
+
+
+def test_weights_have_no_side_and_chance_is_no_reason() -> None:
+    scores = {"alpha-avg": np.abs(sample().scores["lin"])}
+    attention = sample(scores=scores, primary="alpha-avg", method="attention")
+    assert "; the most weight lies on “" in answer.sentence(attention)
+    unsure = sample()
+    errors = {unsure.primary: np.full(len(unsure.players), 1e3)}
+    assert "no single word stands out" in answer.sentence(replace(unsure, errors=errors))
+
+
+def test_the_steps_lead_from_base_to_score() -> None:
+    explanation = in_context()
+    steps = waterfall.steps(explanation, most=4)
+    assert steps[0].start == explanation.base
+    assert steps[-1].end == pytest.approx(explanation.target.score)
+    for before, after in pairwise(steps):
+        assert before.end == after.start
+    strongest = explanation.top(4)
+    assert [step.change for step in steps[:4]] == pytest.approx(
+        [row.scores["effect"] for row in strongest]
+    )
+    assert steps[-1].label.endswith(" other words")
+    assert len(steps) == 5
+
+
+def test_scores_that_do_not_add_up_have_no_steps() -> None:
+    assert waterfall.steps(sample()) == []
