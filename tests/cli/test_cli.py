@@ -39,7 +39,7 @@ def test_explain_prints_writes_and_leaves_stderr_to_notices(tmp_path):
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
     shown = result.stdout.decode()
-    for word in ("superb", "positive", "value", "importance", "R²", "sequences"):
+    for word in ("superb", "positive", "value", "importance", "R²", "forward passes"):
         assert word in shown
     assert "\x1b" not in shown  # not a terminal: no escape codes
     explanation = piste.Explanation.from_json(files["json"])

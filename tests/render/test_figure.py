@@ -140,7 +140,7 @@ def test_pyplot_is_never_loaded() -> None:
 def test_effects_and_what_words_do_together_are_drawn() -> None:
     figure = draw(in_context())
     shown = texts(figure)
-    for part in ("“not” turns “good”: together", "Without “", "The empty text scores", "effect"):
+    for part in ("“not” reverses “good”", "Without “", "The empty text scores", "effect"):
         assert part in shown
     effects, plane = figure.axes
     assert len(effects.patches) == 10

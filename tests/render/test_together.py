@@ -24,9 +24,9 @@ def said(explanation: Explanation) -> str:
 
 def test_planted_interactions_are_told_strongest_first() -> None:
     first, second, third = texts(in_context())[:3]
-    assert first.startswith("“not” turns “good”: together ")
-    assert second.startswith("“how” and “many” act together: ")
-    assert third.startswith("“great” and “fine” overlap: together ")
+    assert first.startswith("“not” reverses “good”: ")
+    assert second.startswith("“how” and “many” reinforce each other: ")
+    assert third.startswith("“great” and “fine” overlap: ")
     amounts = [link.pair.effect for link in together.links(in_context())[:3]]
     assert amounts == pytest.approx([-5.0, 3.0, -1.5], abs=0.4)
     assert all("±" in text for text in (first, second, third))
@@ -52,7 +52,7 @@ def test_a_single_word_has_no_other() -> None:
 
 def test_of_two_texts_it_is_said_which() -> None:
     found = texts(in_context("the meal was not", pair="good indeed"))
-    assert found[0].startswith("“not” (text 1) turns “good” (text 2): together ")
+    assert found[0].startswith("“not” (text 1) reverses “good” (text 2): ")
 
 
 def test_equal_words_are_told_apart_by_their_place() -> None:
@@ -77,7 +77,7 @@ def test_what_would_turn_it_is_told_with_the_models_own_answer() -> None:
     found = together.turning(replace(in_context(), flip=flip, core=core))
     assert found == [
         "Without “not” it would say no (verified: −2.25).",
-        "“not” and “good” alone keep yes (verified: +3.50).",
+        "“not” and “good” alone are enough for yes (verified: +3.50).",
     ]
     other = replace(core, players=(kept,), label="no")
     assert together.turning(replace(in_context(), flip=None, core=other)) == [
@@ -110,12 +110,9 @@ def test_the_base_leads_to_the_score() -> None:
 def test_fidelity_is_one_number_on_parts_of_the_text() -> None:
     good = replace(in_context(), fidelity=Fidelity({"parts": Agreement(0.973, 0.25, 80)}))
     assert said(good).startswith(
-        "Agreement with the model: very good. On 80 parts of this text, each left out of the fit, "
-        "the explanation predicts the model's log-odds with R² 0.97 (typical error 0.25)."
+        "Fidelity: very good. R² 0.97 on 80 held-out parts of this text (typical error 0.25)."
     )
-    assert trust.headline(good).endswith(
-        "on parts of this text, each left out of the fit (R² 0.97)"
-    )
+    assert trust.headline(good) == "Fidelity: very good (R² 0.97 on held-out parts of this text)"
     assert trust.warnings(good) == []
 
 
@@ -151,18 +148,19 @@ def test_a_text_of_which_every_part_was_asked_is_exact() -> None:
 def test_a_number_is_never_told_the_opposite() -> None:
     explanation = sample(target=RAW, surrogate_score=0.4)
     assert "opposite" not in said(explanation)
-    assert not any("whole text" in warning.text for warning in trust.warnings(explanation))
+    assert not any("full text" in warning.text for warning in trust.warnings(explanation))
 
 
 def test_the_terminal_tells_effects_then_pairs_then_what_turns_it() -> None:
     shown = as_text(in_context())
     header = next(line for line in shown.splitlines() if "importance" in line)
-    assert header.split()[-4:-1] == ["effect", "value", "importance"]
+    assert header.split()[:5] == ["word", "effect", "value", "alone", "importance"]
     assert "lin " not in shown
     assert "±0 " not in shown
-    places = [shown.index(part) for part in ("“not” turns “good”", "Without “", "Agreement with")]
+    told = ("Without “", "the meal", "importance", "“not” reverses “good”", "Fidelity", "Cost")
+    places = [shown.index(part) for part in told]
     assert places == sorted(places)
     poor = as_text(
         replace(in_context(), fidelity=Fidelity({"parts": Agreement(0.2, 1.0, 80)}))
     ).splitlines()
-    assert poor[1].startswith("! Warning: Do not rely on this explanation")
+    assert poor[0].startswith("! Warning: Do not rely on this explanation")

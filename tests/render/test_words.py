@@ -6,7 +6,7 @@ import pytest
 
 from piste.render import trust, words
 from piste.result.explanation import Explanation, Target
-from piste.result.facts import Agreement, Cost, Fidelity, FitReport
+from piste.result.facts import Agreement, Cost, Fidelity, FitReport, Stopped
 from tests.render.samples import sample, weighted
 
 RAW = Target(0, "toxic", "raw score", -1.25, None, ("toxic",))
@@ -64,8 +64,7 @@ def test_scores_carry_their_sign(number: float, text: str) -> None:
 
 def test_fidelity_is_said_in_plain_words() -> None:
     assert said(sample()).startswith(
-        "Agreement with the model: good. On 90 new short sequences the explanation predicts the "
-        "model's log-odds with R² 0.81 (typical error 0.5)."
+        "Fidelity: good. R² 0.81 on 90 new short sequences (typical error 0.5)."
     )
 
 
@@ -73,22 +72,23 @@ def test_low_fidelity_is_a_warning() -> None:
     poor = sample(fidelity=Fidelity({"short": Agreement(0.4999, 1.0, 90)}))
     warnings = [statement for statement in trust.statements(poor) if statement.warning]
     assert len(warnings) == 1
-    assert "do not rely" in warnings[0].text
+    assert warnings[0].text.startswith("These scores don't hold")
+    assert "--method context" in warnings[0].text
     assert "R² 0.49" in said(poor)
     assert "poor" in trust.headline(poor)
 
 
 def test_no_r2_is_explained() -> None:
     few = sample(fidelity=Fidelity({"short": Agreement(None, 0.01, 1)}))
-    assert "On 1 new short sequence, too few for an R²" in said(few)
+    assert "1 new short sequence is too few for an R²" in said(few)
     flat = sample(fidelity=Fidelity({"short": Agreement(None, 0.01, 9)}))
-    assert "On 9 new short sequences the model's log-odds hardly changes" in said(flat)
+    assert "The model's log-odds hardly changes on 9 new short sequences" in said(flat)
     assert not any(statement.warning for statement in trust.statements(flat))
     assert "unknown" in trust.headline(flat)
 
 
 def test_missing_fidelity_is_said() -> None:
-    assert "was not measured" in said(sample(fidelity=None))
+    assert "not measured" in said(sample(fidelity=None))
     assert "not measured" in trust.headline(sample(fidelity=None))
 
 
@@ -99,20 +99,20 @@ def test_an_unknown_kind_of_check_is_named() -> None:
 
 
 def test_the_fit_is_mentioned_only_when_it_failed() -> None:
-    assert "settled" not in said(sample())
-    assert "not settled after 50 steps" in said(sample(fit=FitReport(False, 50, 1.0)))
+    assert "converge" not in said(sample())
+    assert "did not converge in 50 steps" in said(sample(fit=FitReport(False, 50, 1.0)))
 
 
 def test_whole_text_special_tokens_and_notes() -> None:
     text = said(sample(notes=("Cut at 512 tokens.",)))
-    assert "the explanation says +3.60, the model +3.90" in text
+    assert "predicts log-odds +3.60 for the full text; the model says +3.90" in text
     assert "18 % of the weight lies on the model's special tokens" in text
     assert "Cut at 512 tokens." in text
 
 
 def test_what_is_not_there_is_not_said() -> None:
     assert "special tokens" not in said(weighted())
-    assert "whole text" not in said(weighted())
+    assert "full text" not in said(weighted())
 
 
 def test_cost_and_facts() -> None:
@@ -154,13 +154,33 @@ def test_braces_in_names_are_only_text() -> None:
 
 
 def test_an_explanation_that_says_the_opposite_of_the_model_is_a_warning() -> None:
-    found = [s for s in trust.statements(sample(surrogate_score=-0.2)) if "whole text" in s.text]
+    found = [s for s in trust.statements(sample(surrogate_score=-0.2)) if "full text" in s.text]
     assert found[0].warning
-    assert "opposite" in found[0].text
+    assert "log-odds −0.20" in found[0].text
+    assert "--method context" in found[0].text
 
 
-def test_agreement_that_was_not_measured_is_a_warning() -> None:
-    assert trust.statements(sample(fidelity=None))[0].warning
+def test_a_budget_that_leaves_nothing_to_check_is_a_warning() -> None:
+    unchecked = trust.statements(sample(fidelity=None, budget=20))[0]
+    assert unchecked.warning
+    assert "larger --budget" in unchecked.text
+    short = trust.statements(sample("good", fidelity=None, budget=None))[0]
+    assert not short.warning  # nothing can be done about a short text
+
+
+def test_every_warning_says_what_to_do() -> None:
+    cut = "The text has 15,000 tokens, more than the model reads: only 510 were used. Use windows."
+    checks = {"short": Agreement(0.2, 1.0, 9), "deletions": Agreement(-2.0, 1.0, 9)}
+    unsure = Stopped("budget", 4, 0.1, 3.17, 0.5)
+    worst = sample(
+        fidelity=Fidelity(checks), surrogate_score=-1.0, stopped=unsure, notes=("An aside.", cut),
+        fit=FitReport(False, 50, 1.0),
+    )  # fmt: skip
+    warnings = [one.text for one in trust.warnings(worst)]
+    assert len(warnings) == 6
+    acting = [text for text in warnings if "Try " in text or "Use " in text]
+    assert len(acting) == 5  # what the full text says follows the advice on it
+    assert "An aside." not in warnings
 
 
 def test_every_kind_of_check_is_rated_by_itself() -> None:

@@ -25,7 +25,7 @@ from piste.errors import PisteError, SettingError
 
 NEAREST = "piste-nearest"
 # What a terminal of few letters shows instead: a minus sign must not become a question mark.
-PLAIN = str.maketrans("−–·│█▏▕“”²×→±", '--*|#..""2x>~')
+PLAIN = str.maketrans("−–·│█▒▌▏▕“”²×→±…", '--*|#=|..""2x>~.')
 INTERRUPTED = 130  # what shells say of Ctrl-C
 
 app = typer.Typer(

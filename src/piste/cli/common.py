@@ -36,6 +36,22 @@ def shown(result: object, show: "Callable[[Any], None]") -> None:
         typer.echo(str(result))
 
 
+def first_time(what: str) -> bool:
+    """Whether something was never shown to this user; from now on it was.
+
+    Where that cannot be remembered, it is the first time again.
+    """
+    from piste.files import cache_directory
+
+    mark = cache_directory() / f"shown-{what}"
+    with contextlib.suppress(OSError, RuntimeError):  # no home directory
+        if mark.exists():
+            return False
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        mark.touch()
+    return True
+
+
 def table_of(columns: "Sequence[str]") -> "Table":
     """An empty table with these columns, to be printed without a frame."""
     from rich.table import Table
@@ -135,23 +151,21 @@ def check_paths(json: str | None, html: Path | None, figure: Path | None) -> Non
         check_suffix(figure)
 
 
-def write(result: Result, json: str | None, html: Path | None, figure: Path | None) -> None:
+def write(
+    result: Result, json: str | None, html: Path | None, figure: Path | None, quiet: bool = False
+) -> None:
     """The files, and JSON to standard output where that was asked for.
 
     Files come first: they are what was asked for, even if nobody reads the terminal to its end.
     """
     if json not in (None, "-"):
         result.to_json(json)
-        _written(json)
     if html is not None:
         result.to_html(html)
-        _written(html)
     if figure is not None:
         result.plot(figure)
-        _written(figure)
+    for path in (json, html, figure):
+        if path not in (None, "-") and not quiet:
+            typer.echo(f"Wrote {printable(str(path))}", err=True)
     if json == "-":
         typer.echo(result.to_json())
-
-
-def _written(path: object) -> None:
-    typer.echo(f"Wrote {printable(str(path))}", err=True)

@@ -1,5 +1,6 @@
 """`piste explain`: one text, one decision, one explanation."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,10 +10,10 @@ from piste.cli import options
 from piste.cli.common import (
     check_paths,
     check_quotes,
+    first_time,
     listed,
     loaded,
     read,
-    shown,
     waiting,
     write,
 )
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from piste.models.protocol import Classifier
     from piste.result.explanation import Explanation
 
+SHOWN: Any = {"rich_help_panel": "What to show"}
 UNFAITHFUL = 3  # exit code of --min-fidelity
 Question = tuple[tuple[str, ...], str]  # label words, and the prompt that asks for one
 
@@ -58,6 +60,19 @@ def explain(
         Path | None, typer.Option(help="With --labels: a file with the question, {text} in it.")
     ] = None,
     api: Annotated[str, typer.Option(help="With --endpoint: chat or completions.")] = "chat",
+    brief: Annotated[
+        bool, typer.Option("--brief", help="Show the answer and the words only.", **SHOWN)
+    ] = False,
+    top: Annotated[int, typer.Option(help="Words to show.", min=1, **SHOWN)] = 10,
+    help_scores: Annotated[
+        bool,
+        typer.Option(
+            "--help-scores", help="Show what the scores mean and how they came about.", **SHOWN
+        ),
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="Show nothing: files and exit code only.", **SHOWN)
+    ] = False,
     min_fidelity: Annotated[
         float | None,
         typer.Option(
@@ -71,7 +86,6 @@ def explain(
     import piste
     from piste.cli.progress import LateBar
     from piste.methods import find_method
-    from piste.render.terminal import show
 
     check_quotes(text, context.args)
     wanted = read(text, file, "explain")
@@ -83,11 +97,27 @@ def explain(
     classifier = _classifier(model, device, trust_remote_code, endpoint, api, question)
     with LateBar("Asking the model") as bar:
         explanation = piste.explain(wanted, classifier, method, pair=pair, progress=bar, **settings)
-    write(explanation, json, html, figure)
-    if json != "-":
-        shown(explanation, show)
+    write(explanation, json, html, figure, quiet)
+    if json != "-" and not quiet:
+        _show(explanation, top, brief, help_scores)
     if min_fidelity is not None:
-        _require(explanation, min_fidelity)
+        _require(explanation, min_fidelity, quiet)
+
+
+def _show(explanation: "Explanation", top: int, brief: bool, help_scores: bool) -> None:
+    """On a terminal as wide and as coloured as that is; elsewhere plain.
+
+    The first explanation on a terminal comes with the meaning of its scores.
+    """
+    from piste.render.terminal import View, as_text, show
+
+    terminal = sys.stdout.isatty()
+    legend = help_scores or (terminal and not brief and first_time("scores"))
+    view = View(top, brief and not help_scores, legend)
+    if terminal:
+        show(explanation, view=view)
+    else:
+        typer.echo(as_text(explanation, view))
 
 
 def _check_threshold(r2: float | None) -> None:
@@ -95,7 +125,7 @@ def _check_threshold(r2: float | None) -> None:
         raise SettingError(f"--min-fidelity is {r2}.", "Give an R², at most 1: 0.5.")
 
 
-def _require(explanation: "Explanation", least: float) -> None:
+def _require(explanation: "Explanation", least: float, quiet: bool) -> None:
     """Exit with UNFAITHFUL where the explanation predicts the model worse than that."""
     from piste.render.trust import exact, more_effort
 
@@ -103,6 +133,8 @@ def _require(explanation: "Explanation", least: float) -> None:
     r2 = None if fidelity is None else fidelity.r2
     if exact(explanation) or (r2 is not None and r2 >= least):
         return
+    if quiet:
+        raise typer.Exit(UNFAITHFUL)
     held = "The held-out R² is unknown" if r2 is None else f"The held-out R² is {r2:.3f}"
     wanted = f"--min-fidelity asks for {least:g}"
     typer.echo(f"piste: {held}; {wanted}. Try {more_effort(explanation)}.", err=True)

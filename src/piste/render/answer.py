@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 from piste.decision import RAW
-from piste.render import together, words
+from piste.render import together, trust, words
 from piste.render.clean import one_line
 from piste.render.shades import sided
 from piste.result.explanation import Explanation, Row
@@ -21,7 +21,7 @@ def sentence(explanation: Explanation) -> str:
     Followed by what would turn the decision, where that was found and verified.
     """
     said = f"{decided(explanation)}{_because(explanation)}."
-    return " ".join([said, *together.turning(explanation)[: explanation.flip is not None]])
+    return " ".join([said, *filter(None, [together.turns(explanation, score=False)])])
 
 
 def decided(explanation: Explanation) -> str:
@@ -56,6 +56,13 @@ def _risen(explanation: Explanation) -> bool:
     return not sided(explanation) or explanation.target.score >= (explanation.base or 0.0)
 
 
+def unreliable(explanation: Explanation) -> bool:
+    """Whether the scores predict the model so badly that a warning stands above them."""
+    checked = explanation.fidelity
+    r2 = None if checked is None or trust.exact(explanation) else checked.r2
+    return r2 is not None and r2 < trust.LOW
+
+
 def _because(explanation: Explanation) -> str:
     named = reasons(explanation)
     if not named:
@@ -64,10 +71,11 @@ def _because(explanation: Explanation) -> str:
     if not sided(explanation):
         return f"; the most weight lies on {joined}"
     up, raw = _risen(explanation), explanation.target.scale == RAW
+    doubt = "according to these scores " if unreliable(explanation) else ""
     if raw:
-        return f", {'raised' if up else 'lowered'} mainly by {joined}"
+        return f", {doubt}{'raised' if up else 'lowered'} mainly by {joined}"
     if up:
-        return f", mainly because of {joined}"
+        return f", {doubt}mainly because of {joined}"
     speak = "speaks" if len(named) == 1 else "speak"
     if explanation.target.score > 0:
         start = words.signed(explanation.base or 0.0)

@@ -1,6 +1,7 @@
 """What is shown in a terminal, as plain text."""
 
 import io
+import os
 from collections.abc import Callable
 
 from rich.console import Console
@@ -9,7 +10,7 @@ from rich.text import Text
 
 from piste.render.clean import visible
 
-WIDTH = 100
+WIDTH, NARROWEST = 100, 40
 
 
 def plain(text: str, style: str | Style = "") -> Text:
@@ -25,7 +26,7 @@ def captured(show: Callable[[Console], None]) -> str:
     stream = io.StringIO()
     console = Console(
         file=stream,
-        width=WIDTH,
+        width=_width(),
         color_system=None,
         force_terminal=False,
         force_jupyter=False,
@@ -33,3 +34,9 @@ def captured(show: Callable[[Console], None]) -> str:
     )
     show(console)
     return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()).strip("\n")
+
+
+def _width() -> int:
+    """The columns that the environment asks for, as on a terminal; else 100."""
+    asked = os.environ.get("COLUMNS", "")
+    return max(NARROWEST, int(asked)) if asked.isdecimal() and int(asked) else WIDTH

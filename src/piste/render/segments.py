@@ -1,12 +1,14 @@
 """The text cut into stretches, each with the players that cover it."""
 
+import bisect
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from piste.arrays import FloatArray
 from piste.render.clean import shorten
 from piste.result.explanation import Explanation
+from piste.text.units import sentence_spans
 
 CONTEXT = 6  # segments kept on either side of a strong one; half of them are the spaces between
 LONGEST = 300  # characters of one segment in an excerpt
@@ -20,7 +22,7 @@ class Segment:
     players: tuple[int, ...] = ()
 
 
-ELISION = Segment(" […] ")
+ELISION = Segment("[…] ")
 
 
 def segments(explanation: Explanation) -> list[Segment]:
@@ -61,25 +63,41 @@ def shade(segment: Segment, shades: FloatArray) -> float:
 
 
 def excerpt(parts: Sequence[Segment], shades: FloatArray, limit: int) -> list[Segment]:
-    """All parts if they hold at most `limit` characters, else those around the strongest."""
+    """All parts if they hold at most `limit` characters, else the sentences of the strongest.
+
+    A sentence that is too long is shown around its strongest players only.
+    """
     if sum(len(part.text) for part in parts) <= limit:
         return list(parts)
     short = [Segment(shorten(part.text, LONGEST), part.players) for part in parts]
-    return _with_elisions(short, _around_strongest(short, shades, limit))
+    return _with_elisions(short, _around_strongest(short, _sentences(parts), shades, limit))
 
 
-def _around_strongest(parts: Sequence[Segment], shades: FloatArray, limit: int) -> set[int]:
+def _sentences(parts: Sequence[Segment]) -> list[range]:
+    """For each part, the parts of its sentence; what lies between two belongs to the first."""
+    starts = [0, *itertools.accumulate(len(part.text) for part in parts)]
+    sentences = sentence_spans("".join(part.text for part in parts))
+    first = [0, *(bisect.bisect_left(starts, start) for start, _ in sentences[1:]), len(parts)]
+    return [range(low, high) for low, high in itertools.pairwise(first) for _ in range(low, high)]
+
+
+def _around_strongest(
+    parts: Sequence[Segment], sentences: Sequence[range], shades: FloatArray, limit: int
+) -> set[int]:
     order = sorted(range(len(parts)), key=lambda index: -abs(shade(parts[index], shades)))
     kept: set[int] = set()
-    size = 0
+
+    def size(indices: Iterable[int]) -> int:
+        return sum(len(parts[index].text) for index in indices)
+
     for centre in order:
-        window = range(max(centre - CONTEXT, 0), min(centre + CONTEXT + 1, len(parts)))
-        new = set(window) - kept if kept else {centre}
-        size += sum(len(parts[index].text) for index in new)
-        if kept and size > limit:
+        near = range(max(centre - CONTEXT, 0), min(centre + CONTEXT + 1, len(parts)))
+        whole = size(sentences[centre]) <= limit
+        wanted = kept.union(sentences[centre] if whole else near)
+        if size(wanted) > limit:
             break
-        kept |= new
-    return kept
+        kept = wanted
+    return kept or {order[0]}
 
 
 def _with_elisions(parts: Sequence[Segment], kept: set[int]) -> list[Segment]:
@@ -88,5 +106,6 @@ def _with_elisions(parts: Sequence[Segment], kept: set[int]) -> list[Segment]:
         if index in kept:
             shown.append(part)
         elif not shown or shown[-1] is not ELISION:
-            shown.append(ELISION)
+            apart = not shown or shown[-1].text[-1:].isspace()
+            shown += [ELISION] if apart else [Segment(" "), ELISION]
     return shown

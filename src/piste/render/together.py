@@ -13,6 +13,7 @@ from piste.result.parts import SURE, Pair, PlayerSet, is_sure
 
 SHOWN = 5  # pairs in a sentence each
 SEARCHED = 40  # the strongest pairs, from which those are chosen that are shown
+NAMED = 5  # words of a set; the others are counted
 NOTABLE = 0.05  # of the interaction: a word that says less on one side is not turned
 
 
@@ -42,15 +43,38 @@ def sure_pairs(explanation: Explanation, most: int = SEARCHED) -> list[Pair]:
 
 
 def _sentence(explanation: Explanation, pair: Pair) -> str:
-    amount = f"{signed(pair.effect)}{error_of(pair.error)}"
     first, second = (named(explanation, index) for index in (pair.first, pair.second))
+    return f"{_relation(explanation, pair, first, second)}: {_amount(pair)}"
+
+
+def _amount(pair: Pair) -> str:
+    return f"{signed(pair.effect)}{error_of(pair.error)}"
+
+
+def _relation(explanation: Explanation, pair: Pair, first: str, second: str) -> str:
+    """What one does to the other; where their own effects leave that open, that they act together.
+
+    A word is weakened where the interaction goes against its own effect, else reinforced.
+    """
     turned = _turned(explanation, pair)
     if turned is not None:
-        turns, word = (second, first) if turned == pair.first else (first, second)
-        return f"{turns} turns {word}: together {amount}"
-    if _overlap(explanation, pair):
-        return f"{first} and {second} overlap: together {amount}"
-    return f"{first} and {second} act together: {amount}"
+        return (
+            f"{second} reverses {first}" if turned == pair.first else f"{first} reverses {second}"
+        )
+    agree = [_agrees(explanation, index, pair) for index in (pair.first, pair.second)]
+    if None in agree:
+        return f"{first} and {second} act together"
+    if agree[0] == agree[1]:
+        return f"{first} and {second} {'reinforce each other' if agree[0] else 'overlap'}"
+    return f"{first} weakens {second}" if agree[0] else f"{second} weakens {first}"
+
+
+def _agrees(explanation: Explanation, index: int, pair: Pair) -> bool | None:
+    """Whether a player's effect is on the side of the interaction; None where it is chance."""
+    effect, error = (
+        float(values["effect"][index]) for values in (explanation.scores, explanation.errors)
+    )
+    return effect * pair.effect > 0 if is_sure(effect, error) else None
 
 
 def _turned(explanation: Explanation, pair: Pair) -> int | None:
@@ -70,31 +94,39 @@ def _turned(explanation: Explanation, pair: Pair) -> int | None:
     return max(turned, key=lambda index: turned[index], default=None)
 
 
-def _overlap(explanation: Explanation, pair: Pair) -> bool:
-    """Whether both are on one side, and do less together than apart."""
-    effects = [float(explanation.scores["effect"][index]) for index in (pair.first, pair.second)]
-    return all(effect * pair.effect < 0 for effect in effects)
-
-
 def turning(explanation: Explanation) -> list[str]:
     """What would turn the decision and what keeps it; both were verified on the model."""
-    sentences = []
-    if explanation.flip is not None:
-        label = one_line(explanation.flip.label)
-        words, score = _words(explanation, explanation.flip), signed(explanation.flip.score)
-        sentences.append(f"Without {words} it would say {label} (verified: {score}).")
-    if explanation.core is not None:
-        label = one_line(explanation.core.label)
-        words, score = _words(explanation, explanation.core), signed(explanation.core.score)
-        several = len(explanation.core.players) > 1
-        verb = "keep" if explanation.core.label == explanation.target.label else "say"
-        verb = verb if several else f"{verb}s"
-        sentences.append(f"{words} alone {verb} {label} (verified: {score}).")
-    return sentences
+    return [said for said in (turns(explanation), keeps(explanation)) if said]
+
+
+def turns(explanation: Explanation, score: bool = True) -> str | None:
+    """What would turn the decision: "Without “many” it would say DESC (verified: −0.72)."."""
+    flip = explanation.flip
+    if flip is None:
+        return None
+    verified = f" (verified: {signed(flip.score)})" if score else ""
+    words = _words(explanation, flip)
+    return f"Without {words} it would say {one_line(flip.label)}{verified}."
+
+
+def keeps(explanation: Explanation) -> str | None:
+    """What is enough for the decision: "“superb” alone is enough for positive (...)."."""
+    core = explanation.core
+    if core is None:
+        return None
+    several, label = len(core.players) > 1, one_line(core.label)
+    if core.label == explanation.target.label:
+        verb = f"{'are' if several else 'is'} enough for {label}"
+    else:
+        verb = f"{'say' if several else 'says'} {label}"
+    return f"{_words(explanation, core)} alone {verb} (verified: {signed(core.score)})."
 
 
 def _words(explanation: Explanation, players: PlayerSet) -> str:
-    return listed([named(explanation, index) for index in players.players])
+    names = [named(explanation, index) for index in players.players]
+    if len(names) <= NAMED + 1:
+        return listed(names)
+    return listed([*names[:NAMED], f"{len(names) - NAMED} other {explanation.unit}s"])
 
 
 def base(explanation: Explanation) -> str | None:

@@ -2,14 +2,16 @@
 
 import math
 from dataclasses import dataclass
+from enum import Enum
 
 from piste.decision import RAW
 from piste.methods import METHODS
 from piste.options import EFFORTS
 from piste.render.words import percent, signed
-from piste.result.explanation import Explanation, Target
+from piste.result.explanation import Explanation
 from piste.result.facts import FEW_CHECKS, Agreement, Stopped
 from piste.result.scores import score
+from piste.text.encoding import UNREAD
 
 THOROUGH = EFFORTS[-1]
 TEN = 10  # the strongest, of which `Stopped` speaks
@@ -17,26 +19,34 @@ HARDLY = 0.5  # an error of half the score and more
 LOW = 0.5  # an R² below it earns a warning
 _RATINGS = ((0.9, "very good"), (0.75, "good"), (LOW, "fair"), (-math.inf, "poor"))
 _KINDS = {
-    "parts": (
-        "part of this text, left out of the fit,",
-        "parts of this text, each left out of the fit,",
-    ),
-    "groups": (
-        "group of words of this text",
-        "groups of words of this text, each left out of the fit,",
-    ),
+    "parts": ("held-out part of this text", "held-out parts of this text"),
+    "groups": ("held-out group of words", "held-out groups of words"),
     "short": ("new short sequence", "new short sequences"),
     "deletions": ("new shortened copy of the text", "new shortened copies of the text"),
-    "known": ("shortened copy of the text", "shortened copies of the text (all were asked)"),
+    "known": ("shortened copy of the text", "shortened copies of the text, all seen by the fit"),
     "removals": ("new removal of a few words", "new removals of a few words"),
 }
-_WARNING = "The explanation misses much of what the model does here; do not rely on it alone."
-_EXACT = "The model was asked every part of this text: the effects are exact, not estimated."
+_EXACT = "Fidelity: exact. The model was asked every part of this text."
 _COMPARE = "`piste compare --measure` to see which method holds here"
-_WARNINGS = {
-    "deletions": "Near the whole text the model reacts to the loss of words otherwise than the "
-    "explanation predicts: take the scores for what the words do in short texts."
+_LOW = {
+    "parts": "Do not rely on this explanation: it does not predict the model's answers to parts of"
+    " this text",
+    "groups": "Do not rely on this explanation: it does not predict the model's answers to groups"
+    " of words of this text",
+    "deletions": "These scores don't hold for the full text",
+    "known": "These scores don't hold for the full text",
+    "removals": "These scores don't hold for the full text",
+    "short": "These scores don't hold even for short sequences of these words",
 }
+
+
+class Topic(Enum):
+    """What a statement is about: where there is little room, not every one is shown."""
+
+    FIDELITY = "fidelity"
+    SAMPLING = "sampling"  # why no more was asked, and how sure the scores are
+    DETAIL = "detail"
+    NOTE = "note"  # what the method or the text has to say
 
 
 @dataclass(frozen=True)
@@ -45,26 +55,37 @@ class Statement:
 
     text: str
     warning: bool = False
+    topic: Topic = Topic.NOTE
 
 
 def statements(explanation: Explanation) -> list[Statement]:
     """How far to trust the explanation, and what it has to say besides."""
-    statements = _fidelity(explanation)
-    if explanation.surrogate_score is not None:
-        statements.append(_whole_text(explanation.surrogate_score, explanation.target))
-    if explanation.frame_share is not None:
-        share = percent(explanation.frame_share)
-        text = f"In the explanation, {share} of the weight lies on the model's special tokens."
-        statements.append(Statement(text))
-    if explanation.stopped is not None and not exact(explanation):
-        statements.append(Statement(_stopped(explanation.stopped, explanation)))
-    if explanation.fit is not None and not explanation.fit.converged:
-        steps = explanation.fit.iterations
-        # What lies on top of SLALOM makes up for it in the effects, and is checked itself.
-        which = "the scores" if explanation.parts is None else "importances"
-        text = f"The fit had not settled after {steps:,} steps; {which} may be off."
-        statements.append(Statement(text, warning=explanation.parts is None))
-    return [*statements, *(Statement(note) for note in explanation.notes)]
+    fidelity = _fidelity(explanation)
+    return [
+        *fidelity,
+        *_whole_text(explanation, advised=any(one.warning for one in fidelity)),
+        *_frame(explanation),
+        *_sampling(explanation),
+        *_fit(explanation),
+        *(Statement(note, warning=UNREAD in note) for note in explanation.notes),
+    ]
+
+
+def _frame(explanation: Explanation) -> list[Statement]:
+    if explanation.frame_share is None:
+        return []
+    text = f"{percent(explanation.frame_share)} of the weight lies on the model's special tokens."
+    return [Statement(text, topic=Topic.DETAIL)]
+
+
+def _fit(explanation: Explanation) -> list[Statement]:
+    if explanation.fit is None or explanation.fit.converged:
+        return []
+    end = f"The fit did not converge in {explanation.fit.iterations:,} steps"
+    if explanation.parts is None:
+        return [Statement(f"{end}: scores may be off. {_act(explanation)}", warning=True)]
+    # What lies on top of SLALOM makes up for it in the effects, and is checked itself.
+    return [Statement(f"{end}: importances may be off.")]
 
 
 def exact(explanation: Explanation) -> bool:
@@ -72,40 +93,46 @@ def exact(explanation: Explanation) -> bool:
     return explanation.parts is not None and explanation.parts.complete
 
 
-def _stopped(stopped: Stopped, explanation: Explanation) -> str:
-    """Why no more was asked, how sure the strongest scores are, and what would make them surer."""
-    rounds = f"after {stopped.rounds} round{'s' if stopped.rounds > 1 else ''} of questions"
+def _sampling(explanation: Explanation) -> list[Statement]:
+    """Why no more was asked, how sure the strongest scores are, and what makes them surer."""
+    stopped = explanation.stopped
+    if stopped is None or exact(explanation):
+        return []
     sure = _sure(stopped, explanation)
     if stopped.reason == "stable":
-        return f"Stable {rounds}: {sure}."
+        rounds = f"{stopped.rounds} round{'s' if stopped.rounds > 1 else ''}"
+        text = f"Stopped when stable, after {rounds} of questions: {sure}."
+        return [Statement(text, topic=Topic.SAMPLING)]
     if stopped.reason == "exhausted":
-        return f"{rounds.capitalize()} hardly a new sequence was left to ask: {sure}."
-    if explanation.budget is not None:
-        return f"The budget ended {rounds}: {sure}. A larger one makes them surer."
-    if explanation.tolerance is not None:
-        most = "the most that a tolerance asks for without a budget"
-        return f"Asking ended {rounds}, {most}: {sure}. A larger budget makes them surer."
-    usual = f"Asking ended at the usual number for this length, {rounds}: {sure}."
-    return f"{usual} {_surer(explanation)}".strip()
+        text = f"Stopped because nothing new was left to ask: {sure}."
+        return [Statement(text, topic=Topic.SAMPLING)]
+    which = "default" if explanation.budget is None else "given"
+    text = f"Stopped at the {which} budget: {sure}. {tighter(explanation)}"
+    return [Statement(text, warning=stopped.spread > HARDLY, topic=Topic.SAMPLING)]
 
 
-def _surer(explanation: Explanation) -> str:
+def tighter(explanation: Explanation) -> str:
     """What to change for smaller errors: the one knob where there is one."""
     effort = explanation.settings.get("effort")
-    if effort is None:
-        return "A tolerance makes them surer."
-    return "A budget makes them surer." if effort == THOROUGH else "More effort makes them surer."
+    if explanation.budget is not None or explanation.tolerance is not None:
+        knob = "a larger --budget"
+    elif effort is None:
+        knob = "--tolerance 0.1"
+    else:
+        knob = "--budget 2000" if effort == THOROUGH else f"--effort {THOROUGH}"
+    return f"Use {knob} for tighter errors."
 
 
 def _sure(stopped: Stopped, explanation: Explanation) -> str:
     """Of ten or fewer, the strongest are all there are: to be chosen again says nothing then."""
-    unit, spread = explanation.unit, f"±{max(1.0, 100 * stopped.spread):,.0f} %"
-    hardly = stopped.spread > HARDLY and stopped.reason != "stable"
-    sure = f"the strongest {unit}s are {'hardly known,' if hardly else 'known within'} {spread}"
+    spread = f"±{max(1.0, 100 * stopped.spread):,.0f} %"
+    sure = f"the strongest scores are known within {spread}"
+    if stopped.spread > HARDLY and stopped.reason != "stable":
+        sure = f"even the strongest scores are uncertain ({spread})"
     if len({player.group for player in explanation.players}) <= TEN:
         return sure
     again = "all" if stopped.ranking > 0.9995 else percent(stopped.ranking)
-    return f"{sure}, and {again} of them would be chosen again"
+    return f"{sure}, and another sample would choose {again} of them again"
 
 
 def warnings(explanation: Explanation) -> list[Statement]:
@@ -118,28 +145,24 @@ def headline(explanation: Explanation) -> str:
     if exact(explanation):
         return _EXACT
     if explanation.fidelity is None:
-        return "Agreement with the model: not measured"
+        return "Fidelity: not measured"
     parts = []
     for kind, check in explanation.fidelity.checks.items():
         if kind == "convergence":
             return _agreement(kind, check, explanation.target.scale)
-        where = _KINDS.get(kind, (kind, f"sequences ({kind})"))[1]
-        figure = "" if check.r2 is None else f" (R² {_r2(check.r2)})"
-        where = where.removesuffix(",")
-        parts.append(f"{rating(check.r2)} on {where}{figure}")
-    return f"Agreement with the model: {', '.join(parts)}"
+        figure = "" if check.r2 is None else f"R² {_r2(check.r2)} "
+        parts.append(f"{rating(check.r2)} ({figure}on {_where(kind, 2)})")
+    return f"Fidelity: {', '.join(parts)}"
 
 
 def _fidelity(explanation: Explanation) -> list[Statement]:
     if exact(explanation):
-        return [Statement(_EXACT)]
+        return [Statement(_EXACT, topic=Topic.FIDELITY)]
     if explanation.fidelity is None:
         return [_not_measured(explanation)]
     statements, scale = [], explanation.target.scale
     for kind, check in explanation.fidelity.checks.items():
-        sentence = _agreement(kind, check, scale)
-        rated = "" if kind == "convergence" else f"Agreement with the model: {rating(check.r2)}. "
-        statements.append(Statement(f"{rated}{sentence}"))
+        statements.append(Statement(_agreement(kind, check, scale), topic=Topic.FIDELITY))
         if check.r2 is not None and check.r2 < LOW:
             statements.append(Statement(_low(kind, check.r2, explanation), warning=True))
     return statements
@@ -147,12 +170,12 @@ def _fidelity(explanation: Explanation) -> list[Statement]:
 
 def _low(kind: str, r2: float, explanation: Explanation) -> str:
     """What a low R² means, and what to do about it."""
-    if kind != "parts":
-        return _WARNINGS.get(kind, _WARNING)
-    return (
-        f"Do not rely on this explanation: it does not predict what the model says about parts of "
-        f"this text (R² {_r2(r2)}). Try {more_effort(explanation)}."
-    )
+    meaning = _LOW.get(kind, "Do not rely on this explanation alone: it misses what the model does")
+    return f"{meaning} (R² {_r2(r2)}). {_act(explanation)}"
+
+
+def _act(explanation: Explanation) -> str:
+    return f"Try {more_effort(explanation)}."
 
 
 def more_effort(explanation: Explanation) -> str:
@@ -170,32 +193,35 @@ def more_effort(explanation: Explanation) -> str:
 def _not_measured(explanation: Explanation) -> Statement:
     method = METHODS.get(explanation.method)
     if (method and not method.checked) or not score(explanation.primary).predicts:
-        text = f"The scores of {explanation.method} predict no answers that could be checked"
-        return Statement(f"{text}; `piste compare --measure` tries them on the model.")
-    text = "How well the explanation agrees with the model was not measured"
-    few = explanation.budget is None or len(explanation.players) < 2
-    reason = (
-        f"the text has too few {explanation.unit}s" if few else "the budget left nothing to ask"
+        text = f"Fidelity: not measurable; scores of {explanation.method} predict no answers."
+        advice = "`piste compare --measure` tests them on the model."
+        return Statement(f"{text} {advice}", topic=Topic.FIDELITY)
+    if explanation.budget is None or len(explanation.players) < 2:
+        text = f"Fidelity: not measured; the text has too few {explanation.unit}s."
+        return Statement(text, topic=Topic.FIDELITY)
+    text = (
+        "Fidelity was not measured: the budget left nothing to check with. Use a larger --budget."
     )
-    return Statement(f"{text}: {reason}.", warning=True)
+    return Statement(text, warning=True, topic=Topic.FIDELITY)
 
 
 def _agreement(kind: str, check: Agreement, scale: str) -> str:
+    error = f"typical error {check.rmse:.2g}"
     if kind == "convergence":
         return f"The scores add up to the difference from the baseline within {check.rmse:.2g}."
-    one, many = _KINDS.get(kind, (f"new sequence ({kind})", f"new sequences ({kind})"))
-    where = f"On {check.samples:,} {one if check.samples == 1 else many}"
+    where = f"{check.samples:,} {_where(kind, check.samples)}"
     if check.r2 is None and check.samples < FEW_CHECKS:
-        return f"{where}, too few for an R², the typical error is {check.rmse:.2g}."
+        verb = "is" if check.samples == 1 else "are"
+        return f"Fidelity: unknown. {where} {verb} too few for an R² ({error})."
     if check.r2 is None:
-        return (
-            f"{where} the model's {scale} hardly changes, so there is no R²; "
-            f"the typical error is {check.rmse:.2g}."
-        )
-    return (
-        f"{where} the explanation predicts the model's {scale} "
-        f"with R² {_r2(check.r2)} (typical error {check.rmse:.2g})."
-    )
+        flat = f"The model's {scale} hardly changes on {where}, so there is no R²"
+        return f"Fidelity: unknown. {flat} ({error})."
+    return f"Fidelity: {rating(check.r2)}. R² {_r2(check.r2)} on {where} ({error})."
+
+
+def _where(kind: str, samples: int) -> str:
+    one, many = _KINDS.get(kind, (f"new sequence ({kind})", f"new sequences ({kind})"))
+    return one if samples == 1 else many
 
 
 def _r2(r2: float) -> str:
@@ -205,14 +231,18 @@ def _r2(r2: float) -> str:
     return f"{math.floor(r2 * 100) / 100:.2f}".replace("-", "−")
 
 
-def _whole_text(surrogate: float, target: Target) -> Statement:
+def _whole_text(explanation: Explanation, advised: bool) -> list[Statement]:
+    """What the explanation says of the full text; no advice where a warning has given it."""
+    if explanation.surrogate_score is None:
+        return []
+    surrogate, target = explanation.surrogate_score, explanation.target
+    predicted = f"predicts {target.scale} {signed(surrogate)} for the full text"
+    text = f"The explanation {predicted}; the model says {signed(target.score)}."
     # A number is not decided for or against: below 0 is not the opposite of above.
-    opposite = surrogate * target.score < 0 and target.scale != RAW
-    return Statement(
-        f"For the whole text the explanation says {signed(surrogate)}, "
-        f"the model {signed(target.score)}" + (": the opposite." if opposite else "."),
-        warning=opposite,
-    )
+    if surrogate * target.score >= 0 or target.scale == RAW:
+        return [Statement(text, topic=Topic.DETAIL)]
+    advice = "" if advised else f" Don't rely on it. {_act(explanation)}"
+    return [Statement(f"{text}{advice}", warning=True)]
 
 
 def rating(r2: float | None) -> str:

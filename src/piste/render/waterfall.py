@@ -26,16 +26,16 @@ class Step:
         return self.end - self.start
 
 
-def steps(explanation: Explanation, most: int = MOST) -> list[Step]:
+def steps(explanation: Explanation, most: int = MOST, slack: int = 1) -> list[Step]:
     """The strongest words first, then all others as one step; they lead from base to score.
 
-    Empty where the scores do not add up from a base.
+    So few others as `slack` get a step each. Empty where the scores do not add up from a base.
     """
     name = explanation.primary
     if explanation.base is None or not score(name).adds_up:
         return []
     rows = explanation.top(len(explanation.players))
-    shown = rows if len(rows) <= most + 1 else rows[:most]
+    shown = rows if len(rows) <= most + slack else rows[:most]
     here, done = explanation.base, []
     for row in shown:
         there = here + row.scores[name]
@@ -43,7 +43,8 @@ def steps(explanation: Explanation, most: int = MOST) -> list[Step]:
         here = there
     others = len(rows) - len(shown)
     if others:
-        done.append(Step(f"{others} other {explanation.unit}s", here, explanation.target.score))
+        some = f"{others:,} other {explanation.unit}{'s' if others > 1 else ''}"
+        done.append(Step(some, here, explanation.target.score))
     return done
 
 

@@ -13,8 +13,8 @@ _SIDES = "Above 0 it speaks for {label}, below 0 against"
 _BOTH = "Above 0 it speaks for “{label}”, below 0 for “{rival}”"
 _UP = "Above 0 it speaks for a higher number, below 0 for a lower one"
 ERRORS = (
-    "the standard error: asking other sequences would move the score about so far. A score of the"
-    " model itself has none"
+    "the standard error: how far a score would typically move if other parts of the text were"
+    " asked. The model's own answers have none"
 )
 
 
@@ -119,21 +119,22 @@ def by_class(explanation: Explanation) -> dict[str, str]:
     return {explanation.target.label: own} | {name.split(CLASS, 1)[1]: name for name in others}
 
 
-def cost(explanation: Explanation) -> str:
+def cost(explanation: Explanation, counts: bool = True) -> str:
     """What the explanation cost, first in the unit that compares texts and methods:
 
-    "70 forward passes of the full text (412 sequences, 2,310 tokens), 0.4 s". Files of 0.1 do not
-    tell the length of the text: "412 sequences, 2,310 tokens, 0.4 s".
+    "70 forward passes of the full text (412 sequences, 2,310 tokens), 0.4 s", the brackets only
+    with `counts`. Files of 0.1 do not tell the length of the text: "412 sequences, 2,310 tokens,
+    0.4 s".
     """
     spent = explanation.cost
     seconds = spent.query_seconds + spent.fit_seconds
     if explanation.elsewhere:
         return f"not counted for {explanation.method}; {spent.forwards:,} sequences to check it"
     asked = "1 sequence" if spent.forwards == 1 else f"{spent.forwards:,} sequences"
-    counts = f"{asked}, {spent.tokens:,} tokens"
+    said = f"{asked}, {spent.tokens:,} tokens"
     if spent.passes is not None:
-        counts = f"{_passes(spent.passes)} of the full text ({counts})"
-    return f"{counts}, {seconds:.1f} s"
+        said = f"{_passes(spent.passes)} of the full text" + (f" ({said})" if counts else "")
+    return f"{said}, {seconds:.1f} s"
 
 
 def _passes(passes: float) -> str:
@@ -158,7 +159,8 @@ def meanings(explanation: Explanation) -> dict[str, str]:
     meanings = {name: _meaning(name, words) for name in explanation.scores}
     if explanation.parts is not None and "value" in meanings:
         meanings["value"] = meanings["value"].replace(
-            "would get, as estimated", "gets: the model's own answer, or estimated where ± stands"
+            "would get, as estimated",
+            "gets: the model's own answer, or an estimate where it has a ±",
         )
     elif explanation.second is not None and "value" in meanings:
         meanings["value"] = meanings["value"].replace(" alone ", ", with hardly a word beside it, ")

@@ -30,8 +30,8 @@ class Score:
 
 SCORES: Mapping[str, Score] = {
     "effect": Score(
-        "what the {unit} contributes to the {scale} in this text, its share of what it does"
-        " together with others included (Shapley value). {sides}",
+        "what the {unit} contributes to the {scale} in this text, including its share of what it"
+        " does together with others (Shapley value). {sides}",
         adds_up=True,
     ),
     "relevance": Score(
@@ -43,7 +43,7 @@ SCORES: Mapping[str, Score] = {
         "the {scale} that the {unit} alone would get, as estimated. {sides}", in_context=False
     ),
     "importance": Score(
-        "how much weight the {unit} takes among the {unit}s, whichever side it is on. 0 is the"
+        "how much weight the {unit} gets compared with the others, whichever side it is on. 0 is"
         " average, +1 is 2.7 times as much",
         signed=False,
         predicts=False,

@@ -12,6 +12,7 @@ from piste.text.units import Span, sentence_spans, word_spans
 # A token's type (the segment number that BERT adds to it) travels in its id: id + TYPE * type.
 # So a sequence stays a row of plain numbers, and two that differ in types differ.
 TYPE = 2**32
+UNREAD = "more than the model reads"  # in the note on a text that was cut
 BETWEEN = "\n"  # stands between the two texts of a pair in `Encoding.text`
 
 
@@ -169,12 +170,12 @@ def _truncation(encoding: Encoding, kept: IntArray) -> str:
     """The note on a text that is longer than what the model reads."""
     if encoding.second is not None:
         return (
-            f"The two texts have {len(encoding.ids):,} tokens, more than the model reads: only"
-            f" {len(kept):,} were used and explained, the beginnings of both."
+            f"The two texts have {len(encoding.ids):,} tokens, {UNREAD}: only the beginnings of"
+            f" both, {len(kept):,} tokens, were used and explained. Shorten the longer text."
         )
     end = encoding.spans[kept[-1]][1] if len(kept) else 0
     return (
-        f"The text has {len(encoding.ids):,} tokens, more than the model reads: only the first"
-        f" {len(kept):,} (up to character {end:,} of {len(encoding.text):,}) were used and"
-        ' explained. long="windows" (--long windows) explains all of it.'
+        f"The text has {len(encoding.ids):,} tokens, {UNREAD}: only the first {len(kept):,} (up to"
+        f" character {end:,} of {len(encoding.text):,}) were used and explained. Use --long windows"
+        ' (long="windows") to explain all of it.'
     )
