@@ -1,7 +1,7 @@
 """Errors in two parts: the cause, and the remedy."""
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 __all__ = [
     "FileError",
@@ -62,12 +62,23 @@ class FileError(PisteError):
     """A file cannot be read, written or understood."""
 
 
-def choices(name: str, given: object, valid: "list[str] | tuple[str, ...]") -> SettingError:
-    """The error for an unknown name, with the valid ones listed and the nearest guessed."""
+def choices(
+    name: str,
+    given: object,
+    valid: "list[str] | tuple[str, ...]",
+    elsewhere: Mapping[str, str] | None = None,
+) -> SettingError:
+    """The error for an unknown name, with the valid ones listed and the nearest guessed.
+
+    elsewhere: names that other libraries use, in small letters with hyphens, and ours for them.
+    """
     # Imported here: an error path, and `difflib` is not free at start-up.
     import difflib
 
-    near = difflib.get_close_matches(str(given), valid, n=1)
+    plain = str(given).strip().lower().replace("_", "-").replace(" ", "-")
+    known = {own.lower(): own for own in valid}
+    near = [known[name] for name in difflib.get_close_matches(plain, list(known), n=1)]
+    near = [elsewhere[plain]] if elsewhere and plain in elsewhere else near
     guess = f"Did you mean {near[0]!r}? " if near else ""
     return SettingError(f"There is no {name} {str(given)!r}.", f"{guess}Valid: {few(valid)}.")
 

@@ -56,7 +56,7 @@ def test_footnotes_stay_inside_the_figure() -> None:
 def test_the_figure_tells_the_story() -> None:
     shown = texts(draw(sample()))
     assert "positive, probability 98 %, log-odds +3.90" in shown
-    assert "good on new short sequences (R² 0.81)" in shown
+    assert "good (R² 0.81 on new short sequences)" in shown
     assert "brilliant" in shown
 
 

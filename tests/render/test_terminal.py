@@ -114,7 +114,7 @@ def test_other_scores_one_player_and_a_raw_target() -> None:
     target = Target(0, "toxic", "raw score", 2.0, None, ("toxic",))
     assert "weight" in as_text(weighted())
     text = as_text(sample("good", target=target))
-    assert text.startswith("toxic +2.00, raised mainly by “good”.\nraw score +2.00\n")
+    assert text.startswith("toxic +2.00, raised mainly by “good”.\n\n")
     assert "probability" not in text
     assert as_text(sample("good", scores={"lin": np.zeros(1)}))
 

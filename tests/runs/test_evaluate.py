@@ -327,12 +327,22 @@ def test_metrics_do_not_ask_what_methods_have_asked():
 def test_what_a_metric_lacks_is_said(demo, data):
     with pytest.raises(SettingError, match="--train"):
         evaluate(data, demo, ["occlusion"], ["naive-bayes"])
-    found = evaluate(data, demo, ["occlusion"], ["deletion", "human-auroc"], limit=1)
+    marked = piste.Example("t1", "a fine film", words=("fine",), maps=((1,),))
+    some = [piste.Example("t0", "a good film"), marked]
+    found = evaluate(some, demo, ["occlusion"], ["deletion", "human-auroc"])
     assert ("t0", "human-auroc", "no human marks fit this text") in found.failures()
     with pytest.raises(piste.PisteError, match="no text"):
         evaluate([], demo, ["occlusion"], ["deletion"])
     with pytest.raises(SettingError, match="no example"):
         evaluate(["text"], demo, ["occlusion"], ["deletion"])
+
+
+def test_marks_that_no_text_has_are_missed_before_the_work(data):
+    def asked(texts):
+        raise AssertionError("the model was asked")
+
+    with pytest.raises(SettingError, match="human-auroc needs words that people marked"):
+        evaluate(data, piste.from_function(asked), ["occlusion"], ["deletion", "human-auroc"])
 
 
 def test_pairs_that_ran_keep_their_agreement():

@@ -82,7 +82,7 @@ def check_quotes(text: str | None, more: list[str]) -> None:
     """A text without quotes comes in pieces."""
     if more:
         whole = printable(" ".join([text or "", *more]))
-        raise InputError(f"{len(more)} words stand after the text.", f'Put it in quotes: "{whole}"')
+        raise InputError("The text is not in quotes.", f'Put it in quotes: "{whole}"')
 
 
 def read(text: str | None, file: Path | None, command: str) -> str:

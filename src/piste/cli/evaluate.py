@@ -51,18 +51,18 @@ def evaluate(
     """Measure methods on a data set: which explanation is faithful? Exit code 1 if texts failed."""
     import piste
     from piste.cli.progress import LateBar
-    from piste.data import Columns
-    from piste.metrics import USUAL, find_metric
+    from piste.data import Columns, read_examples
+    from piste.metrics import USUAL
     from piste.render.evaluation import show, write
-    from piste.runs.evaluate import FIVE
+    from piste.runs.evaluate import FIVE, check_data
     from piste.runs.evaluate_text import View
 
     wanted = FIVE if methods is None else listed(methods)
     measured = USUAL if metrics is None else listed(metrics)
     for name in wanted:
         View.of(name)  # typos should not wait for the model to load
-    for name in measured:
-        find_metric(name)
+    columns = Columns(text_column, label_column, id_column, words_column, maps_column)
+    check_data(measured, read_examples(data, columns, limit=limit, split=split), columns, train)
     classifier = loaded(model, device, trust_remote_code)
     with LateBar("Texts") as bar:
         evaluation = piste.evaluate(
@@ -72,7 +72,7 @@ def evaluate(
             measured,
             out=out,
             limit=limit,
-            columns=Columns(text_column, label_column, id_column, words_column, maps_column),
+            columns=columns,
             split=split,
             train=train,
             watch=bar,

@@ -40,11 +40,38 @@ METHODS: Mapping[str, Method] = {
 }
 
 
+# What other libraries and papers call them, for those who type it here.
+ELSEWHERE = {
+    "shap": "kernel-shap",
+    "kernel": "kernel-shap",
+    "shapley": "kernel-shap",
+    "partition-shap": "kernel-shap",
+    "gradient-shap": "integrated-gradients",
+    "ig": "integrated-gradients",
+    "deeplift": "integrated-gradients",
+    "lime-text": "lime",
+    "limetextexplainer": "lime",
+    "ablation": "occlusion",
+    "erasure": "occlusion",
+    "feature-ablation": "occlusion",
+    "leave-one-out": "occlusion",
+    "loo": "occlusion",
+    "grad": "gradients",
+    "input-x-gradient": "gradients",
+    "saliency": "gradients",
+    "attn": "attention",
+    "attention-rollout": "rollout",
+    "interactions": "context",
+    "shapiq": "context",
+    "default": "context",
+}
+
+
 def find_method(method: str | Method) -> Method:
     """The method with this name; a `Method` object is returned as it is."""
     if isinstance(method, str):
         if method not in METHODS:
-            raise choices("method", method, list(METHODS))
+            raise choices("method", method, list(METHODS), ELSEWHERE)
         return METHODS[method]
     if not isinstance(method, Method):
         raise SettingError(

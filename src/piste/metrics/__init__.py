@@ -124,13 +124,32 @@ METRICS: dict[str, Metric] = {
         "rank correlation with the explanation of re-drawn weights (a sanity check)",
     ),
 }
+# What other libraries and papers call them, for those who type it here.
+ELSEWHERE = {
+    "aopc": "deletion",
+    "faithfulness": "deletion",
+    "normalised-aopc": "naopc",
+    "comp": "comprehensiveness",
+    "suff": "sufficiency",
+    "fidelity": "part-r2",
+    "r2": "part-r2",
+    "loo": "leave-one-out",
+    "auroc": "human-auroc",
+    "auc": "human-auroc",
+    "plausibility": "human-auroc",
+    "ap": "human-ap",
+    "auprc": "human-ap",
+    "sanity-check": "randomisation",
+    "randomization": "randomisation",
+    "robustness": "stability",
+}
 USUAL = ("deletion", "insertion", "removal-error", "leave-one-out")
 
 
 def find_metric(name: str) -> Metric:
     """A metric by name, or the error with the valid ones."""
     if name not in METRICS:
-        raise choices("metric", name, list(METRICS))
+        raise choices("metric", name, list(METRICS), ELSEWHERE)
     return METRICS[name]
 
 

@@ -48,7 +48,8 @@ def show(explanation: Explanation, console: Console | None = None, view: View = 
     console.print(_plain(answer.sentence(explanation), "bold"))
     parts: list[RenderableType] = [rows.table(explanation, view.top, console.width)]
     if not view.brief:
-        console.print(_plain(_facts(explanation), "dim"))
+        if facts := _facts(explanation):
+            console.print(_plain(facts, "dim"))
         parts = [_indented(_highlighted(explanation)), *parts, *_more(explanation, view, console)]
     for part in parts:
         console.print(Padding(part, (1, 0, 0, 0)))
@@ -69,10 +70,11 @@ def _indented(part: RenderableType) -> Padding:
 
 
 def _facts(explanation: Explanation) -> str:
-    """The model's score, and what else it could have said."""
-    others = words.alternatives(explanation.target)
-    score = words.score_of(explanation.target)
-    return f"{score}; {others}" if others else score
+    """The model's score where the sentence has its probability, and what else it could say."""
+    target = explanation.target
+    told = target.probability is None or target.against is not None
+    score = "" if told else words.score_of(target)
+    return "; ".join(filter(None, [score, words.alternatives(target)]))
 
 
 def _more(explanation: Explanation, view: View, console: Console) -> list[RenderableType]:

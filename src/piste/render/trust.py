@@ -11,7 +11,7 @@ from piste.render.words import percent, signed
 from piste.result.explanation import Explanation
 from piste.result.facts import FEW_CHECKS, Agreement, Stopped
 from piste.result.scores import score
-from piste.text.encoding import UNREAD
+from piste.text.encoding import UNREAD, UNTOLD
 
 THOROUGH = EFFORTS[-1]
 TEN = 10  # the strongest, of which `Stopped` speaks
@@ -67,8 +67,13 @@ def statements(explanation: Explanation) -> list[Statement]:
         *_frame(explanation),
         *_sampling(explanation),
         *_fit(explanation),
-        *(Statement(note, warning=UNREAD in note) for note in explanation.notes),
+        *(Statement(note, warning=_warns(note)) for note in explanation.notes),
     ]
+
+
+def _warns(note: str) -> bool:
+    """Whether a note says that the model did not read the text as it is."""
+    return UNREAD in note or UNTOLD in note
 
 
 def _frame(explanation: Explanation) -> list[Statement]:

@@ -19,13 +19,15 @@ ERRORS = (
 
 
 def signed(number: float) -> str:
-    """A score with its sign, short: +0.42, −3.10, 0, +1.2e5."""
+    """A score with its sign, short: +0.42, −3.10, +0.002, 0, +1.2e5."""
     if not math.isfinite(number):
         return "–"
     if number == 0:
         return "0"
     if 0.005 <= abs(number) < 10_000:
         return f"{number:+.2f}".replace("-", "−")
+    if 0.0005 <= abs(number) < 0.005:
+        return f"{number:+.3f}".replace("-", "−")
     digits, power = f"{number:+.1e}".split("e")
     return f"{digits}e{int(power)}".replace("-", "−")
 
@@ -85,6 +87,8 @@ def give_or_take(error: float) -> str:
         return "±0"
     if 0.005 <= error < 100:
         return f"±{error:.2f}"
+    if 0.0005 <= error < 0.005:
+        return f"±{error:.3f}"
     if 100 <= error < 10_000:
         return f"±{error:,.0f}"
     digits, power = f"{error:.0e}".split("e")
@@ -159,8 +163,7 @@ def meanings(explanation: Explanation) -> dict[str, str]:
     meanings = {name: _meaning(name, words) for name in explanation.scores}
     if explanation.parts is not None and "value" in meanings:
         meanings["value"] = meanings["value"].replace(
-            "would get, as estimated",
-            "gets: the model's own answer, or an estimate where it has a ±",
+            "would get, as estimated", "gets: the model's own answer, or an estimate (with ±)"
         )
     elif explanation.second is not None and "value" in meanings:
         meanings["value"] = meanings["value"].replace(" alone ", ", with hardly a word beside it, ")

@@ -28,6 +28,7 @@ from piste.text.players import Players
 from piste.text.players import split as split_text
 
 FIVE = ("context", "slalom", "lime", "kernel-shap", "occlusion")
+SEARCHED = 10_000  # rows among which a text with human marks is sought
 HEAD = 64  # rows among which texts are sought that the model is known again by
 DataSource = str | os.PathLike[str] | Sequence[Example]
 TextsDone = Callable[[int, int | None], None]  # texts done, texts in all where that is known
@@ -88,11 +89,7 @@ def evaluate(
     split: str = more.pop("split", "train")
     plan = _planned(classifier, methods, metrics, Options.of(**more))
     limit = None if limit is None else whole_number("limit", limit, 1)
-    if train is None and any(find_metric(name).needs == "reference" for name in metrics):
-        raise SettingError(
-            "The metric naive-bayes needs labelled texts to count, and train is None.",
-            "Give a file of them: train=FILE (--train FILE).",
-        )
+    check_data(metrics, _examples(data, columns, limit, split), columns, train)
     if train is not None:
         plan = replace(plan, reference=_reference(plan, read_examples(train, columns)))
     trained_on = None if train is None else f"{train} ({_digest(plan.reference)})"
@@ -118,6 +115,27 @@ def evaluate(
     if not rows:
         raise InputError(f"There is no text in {_source(data)}.", "Check the file or the list.")
     return Evaluation(tuple(view.name for view in plan.views), plan.metrics, rows, told)
+
+
+def check_data(
+    metrics: Sequence[str],
+    examples: Iterator[Example],
+    columns: Columns,
+    train: str | os.PathLike[str] | None,
+) -> None:
+    """Refuse metrics that these data cannot be measured by, before any work is done."""
+    needs = {find_metric(name).needs: name for name in metrics}
+    if "reference" in needs and train is None:
+        raise SettingError(
+            "The metric naive-bayes needs labelled texts to count, and train is None.",
+            "Give a file of them: train=FILE (--train FILE).",
+        )
+    if "human" in needs and not any(example.maps for example in islice(examples, SEARCHED)):
+        raise SettingError(
+            f"The metric {needs['human']} needs words that people marked, and the data have none"
+            f" (columns {columns.words!r} and {columns.maps!r}).",
+            "Name their columns (--words-column, --maps-column), or leave the metric out.",
+        )
 
 
 def _count(data: DataSource, columns: Columns, limit: int | None, part: str) -> int | None:

@@ -13,6 +13,8 @@ from piste.text.units import Span, sentence_spans, word_spans
 # So a sequence stays a row of plain numbers, and two that differ in types differ.
 TYPE = 2**32
 UNREAD = "more than the model reads"  # in the note on a text that was cut
+# In the note on a text whose words are mostly unknown to the model's tokenizer.
+UNTOLD = " Use a model that was trained on this language or script."
 BETWEEN = "\n"  # stands between the two texts of a pair in `Encoding.text`
 
 

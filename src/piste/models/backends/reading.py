@@ -11,7 +11,7 @@ import numpy as np
 from piste.arrays import IntArray
 from piste.errors import ModelError, choices, few
 from piste.models.protocol import REPLACEMENTS, Outputs
-from piste.text.encoding import BETWEEN, TYPE, Encoding, Frame
+from piste.text.encoding import BETWEEN, TYPE, UNTOLD, Encoding, Frame
 from piste.text.units import Span
 from piste.threads import lock_for
 
@@ -101,9 +101,10 @@ def unknown(ids: tuple[int, ...], tokenizer: Any) -> tuple[str, ...]:
     count = ids.count(tokenizer.unk_token_id)
     if not count:
         return ()
+    many = UNTOLD if 2 * count > len(ids) else ""
     return (
         f"{count:,} of {len(ids):,} tokens are unknown to the model: it reads each as"
-        f" {tokenizer.unk_token}, and cannot tell them apart.",
+        f" {tokenizer.unk_token} and cannot tell them apart.{many}",
     )
 
 
