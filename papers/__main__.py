@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="python -m papers",
-    help="The papers behind piste: their tables and figures made anew, their claims checked.",
+    help="Reproduce the papers behind piste: tables, figures and claims.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -62,7 +62,7 @@ def run_experiment(
     ] = None,
     seed: Annotated[int, typer.Option(help="Of training and of sampling.")] = 0,
 ) -> None:
-    """Make a table or figure of the papers anew: our figures beside theirs."""
+    """Reproduce a paper's table or figure: our numbers beside theirs."""
     from papers.experiments import EXPERIMENTS, Context, default_cache, run
     from papers.experiments.files import write
 

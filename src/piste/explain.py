@@ -119,9 +119,9 @@ class _Plan:
         """Notes on settings that had no effect."""
         name, notes = self.method.name, []
         if self.options.tolerance is not None and attribution.stopped is None:
-            notes.append(f"The tolerance had no effect: {name} did not sample in rounds here.")
+            notes.append(f"--tolerance had no effect: {name} did not sample in rounds.")
         if self.options.effort is not None and attribution.parts is None:
-            notes.append(f"The effort had no effect: {name} always asks as much.")
+            notes.append(f"--effort had no effect: it is for context, not {name}.")
         return tuple(notes)
 
 

@@ -85,50 +85,53 @@ class Options:
 
     target: str | int | None = setting(
         None,
-        "The label to explain, its index, predicted, runner-up or all; without it, the predicted.",
+        "Label to explain: its name or index, predicted, runner-up or all. Default: predicted.",
         str,
     )
     against: str | int | None = setting(
         None,
-        "Why the target rather than this label: its name or index, runner-up or predicted.",
+        "Explain why the target rather than this label: name, index, runner-up or predicted.",
         str,
     )
     unit: str = setting("word", "What gets a score: word, token or sentence.", str, names=UNITS)
     repeats: str = setting(
-        "shared", "Equal words: shared (one score) or separate.", str, names=REPEATS
+        "shared", "Repeated words: shared (one score) or separate.", str, names=REPEATS
     )
     long: str = setting(
-        "truncate", "A text longer than the model reads: truncate, or windows.", str, names=LONG
+        "truncate",
+        "If the text is longer than the model reads: truncate, or explain it in windows.",
+        str,
+        names=LONG,
     )
     lexicon: Lexicon | str | os.PathLike[str] | None = setting(
-        None, "Words fitted before, by `piste lexicon build`.", Path, remote=False
+        None, "File of words fitted in advance by `piste lexicon build`.", Path, remote=False
     )
     refine: int | None = setting(
         None,
-        "With a lexicon: sequences of this text to ask on top; 0: none.",
+        "With a lexicon: extra sequences of this text to ask; 0 for none.",
         int,
         at_least(0),
         remote=False,
     )
     effort: str | None = setting(
         None,
-        "How much to ask with context: quick (long texts: no interactions), normal or thorough.",
+        "How much context asks: quick (no interactions in long texts), normal or thorough.",
         str,
         names=EFFORTS,
     )
-    seed: int = setting(0, "Same seed, same scores.", int, at_least(0))
+    seed: int = setting(0, "Random seed; the same seed gives the same scores.", int, at_least(0))
     budget: int | None = setting(
         None,
-        "Most sequences to ask of the model; without it, some hundreds, by length.",
+        "Most sequences to send through the model. Default: a few hundred, by length.",
         int,
         at_least(1),
     )
     tolerance: float | None = setting(
-        None, "Ask until the strongest scores are known so well: 0.1 is a tenth.", float, share
+        None, "Ask until the strongest scores are known this well; 0.1 is ±10 %.", float, share
     )
     batch_tokens: int = setting(
         BATCH_TOKENS,
-        "Tokens that go through the model at once; scores stay the same.",
+        "Tokens per batch; does not change the scores.",
         int,
         at_least(1),
         remote=False,

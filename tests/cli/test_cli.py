@@ -132,7 +132,7 @@ def test_methods_lists_the_table():
 def test_help_and_version():
     assert "explain" in run("--help").stdout.decode()
     shown = " ".join(run("explain", "--help").stdout.decode().split())
-    assert "without it, the predicted" in shown
+    assert "Default: predicted" in shown
     assert run("--version").stdout.decode().strip() == f"piste {piste.__version__}"
 
 

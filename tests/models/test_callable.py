@@ -236,7 +236,7 @@ def doubts(function, **settings) -> list[str]:
 )
 def test_a_function_that_is_not_sure_of_itself_is_told_of(noise):
     (note,) = doubts(Counting(noise))
-    assert "training mode" in note
+    assert "evaluation mode" in note
 
 
 def test_a_model_in_training_mode_is_told_of(byte_level):

@@ -110,8 +110,8 @@ def test_a_run_that_is_done_says_so(tmp_path):
     data = written(tmp_path / "data.jsonl")
     arguments = ["run", str(data), "--out", str(tmp_path / "out"), "--method", "occlusion"]
     first, second = (CliRunner().invoke(app, arguments).output for _ in range(2))
-    assert "Nothing was left" not in first
-    assert "Nothing was left to do" in second
+    assert "Nothing to do" not in first
+    assert "Nothing to do" in second
     assert "4 texts in" in second
 
 

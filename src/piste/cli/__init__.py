@@ -82,7 +82,7 @@ def _options(
         ),
     ] = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Say on standard error what is being done.")
+        bool, typer.Option("--verbose", "-v", help="Log what is being done to standard error.")
     ] = False,
 ) -> None:
     """Why did the transformer classify this text as it did?"""

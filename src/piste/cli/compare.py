@@ -27,14 +27,14 @@ def compare(
         str | None,
         typer.Option(
             metavar="NAME,NAME,...",
-            help="Which ones, see `piste methods`; without it, seven.",
+            help="Methods to compare; see `piste methods`. Default: seven.",
             autocompletion=options.METHODS,
         ),
     ] = None,
     pair: options.Pair = None,
     measure: Annotated[
         bool,
-        typer.Option("--measure", help="Try each on the model: which one to trust on this text."),
+        typer.Option("--measure", help="Test each on the model: which one to trust for this text."),
     ] = False,
     json: options.Json = None,
     html: options.Html = None,
@@ -43,7 +43,7 @@ def compare(
     trust_remote_code: options.TrustRemoteCode = False,
     **settings: Any,
 ) -> None:
-    """Explain one decision by several methods: where they agree, what they cost, which to trust."""
+    """Compare methods on one text: where they agree, what they cost, which to trust."""
     import piste
     from piste.cli.progress import LateBar
     from piste.compare import SEVEN, named

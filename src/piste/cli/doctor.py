@@ -4,7 +4,7 @@ import typer
 
 
 def doctor() -> None:
-    """Show versions, devices and backends, and what is missing for which extra."""
+    """Check the installation: versions, devices, backends, missing extras."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

@@ -12,13 +12,15 @@ from piste.cli.common import listed, loaded, shown
 @options.takes_settings()
 def evaluate(
     data: options.Data,
-    out: Annotated[Path, typer.Option(help="A folder for rows, tables and curves; it resumes.")],
+    out: Annotated[
+        Path, typer.Option(help="Folder for rows, tables and curves; a stopped run resumes.")
+    ],
     model: options.Model = "demo",
     methods: Annotated[
         str | None,
         typer.Option(
             metavar="NAME,NAME,...",
-            help="See `piste methods`; slalom:value ranks by another score. Without it, five.",
+            help="See `piste methods`; slalom:value ranks by another score. Default: five methods.",
             autocompletion=options.METHODS,
         ),
     ] = None,
@@ -26,29 +28,25 @@ def evaluate(
         str | None,
         typer.Option(
             metavar="NAME,NAME,...",
-            help="See `piste metrics`. Without it, four.",
+            help="See `piste metrics`. Default: four metrics.",
             autocompletion=options.METRICS,
         ),
     ] = None,
     limit: options.Limit = None,
     train: Annotated[
-        Path | None, typer.Option(help="Labelled texts for the naive-bayes metric.")
+        Path | None, typer.Option(help="File of labelled texts, for the naive-bayes metric.")
     ] = None,
     text_column: options.TextColumn = "text",
     label_column: options.LabelColumn = "label",
     id_column: options.IdColumn = "id",
-    words_column: Annotated[
-        str, typer.Option(help="The column that holds the annotated words.")
-    ] = "words",
-    maps_column: Annotated[
-        str, typer.Option(help="The column that holds the annotators' marks.")
-    ] = "maps",
+    words_column: Annotated[str, typer.Option(help="Column with the annotated words.")] = "words",
+    maps_column: Annotated[str, typer.Option(help="Column with the annotators' marks.")] = "maps",
     split: options.Split = "train",
     device: options.Device = None,
     trust_remote_code: options.TrustRemoteCode = False,
     **settings: Any,
 ) -> None:
-    """Measure methods on a data set: which explanation is faithful? Exit code 1 if texts failed."""
+    """Measure how faithful methods are on a data set. Exit code 1 if texts failed."""
     import piste
     from piste.cli.progress import LateBar
     from piste.data import Columns, read_examples

@@ -46,18 +46,19 @@ def explain(
         str | None,
         typer.Option(
             metavar="URL",
-            help="Ask an OpenAI-compatible API with log-probabilities; --model names its model.",
+            help="OpenAI-compatible API with log-probabilities; --model names its model.",
         ),
     ] = None,
     labels: Annotated[
         str | None,
         typer.Option(
             metavar="A,B,...",
-            help="With --prompt: the words that a language model (--model, --endpoint) may answer.",
+            help="With --prompt: words a language model (--model, --endpoint) may answer.",
         ),
     ] = None,
     prompt: Annotated[
-        Path | None, typer.Option(help="With --labels: a file with the question, {text} in it.")
+        Path | None,
+        typer.Option(help="With --labels: file with the question; {text} marks the text."),
     ] = None,
     api: Annotated[str, typer.Option(help="With --endpoint: chat or completions.")] = "chat",
     brief: Annotated[
@@ -77,12 +78,12 @@ def explain(
         float | None,
         typer.Option(
             metavar="R2",
-            help="Exit with code 3 if the held-out R² is lower or unknown; results are written.",
+            help="Exit with code 3 if the held-out R² is lower or unknown; files are written.",
         ),
     ] = None,
     **settings: Any,
 ) -> None:
-    """Explain why the model classifies TEXT as it does."""
+    """Explain why the model classifies a text as it does."""
     import piste
     from piste.cli.progress import LateBar
     from piste.methods import find_method

@@ -8,7 +8,7 @@ import typer
 from piste.cli import options
 from piste.cli.common import loaded
 
-lexicon = typer.Typer(help="Fit words once for a whole corpus.", no_args_is_help=True)
+lexicon = typer.Typer(help="Fit the words of a corpus once, for many texts.", no_args_is_help=True)
 
 
 @lexicon.command()
@@ -21,16 +21,16 @@ def build(
     split: options.Split = "train",
     unit: options.Unit = "word",
     effort: Annotated[
-        float, typer.Option(help="How much to ask about each word, as a multiple of the usual.")
+        float, typer.Option(help="How much to ask about each word; 2 is twice the default.")
     ] = 1.0,
     whole_vocabulary: Annotated[
-        bool, typer.Option("--whole-vocabulary", help="Every token of the model's tokenizer too.")
+        bool, typer.Option("--whole-vocabulary", help="Also every token of the model's tokenizer.")
     ] = False,
     seed: options.Seed = 0,
     device: options.Device = None,
     trust_remote_code: options.TrustRemoteCode = False,
 ) -> None:
-    """Fit one SLALOM over the words of a corpus; a build that was stopped goes on."""
+    """Fit one SLALOM to the words of a corpus. A stopped build resumes."""
     import piste
     from piste.cli.progress import LateBar
     from piste.data import Columns, read_examples

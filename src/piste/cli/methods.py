@@ -2,7 +2,7 @@
 
 
 def methods() -> None:
-    """List the methods, with their settings (in Python: piste.Slalom(length=5))."""
+    """List the explanation methods and their settings (in Python: piste.Slalom(length=5))."""
     from rich.console import Console
 
     from piste.cli.common import table_of

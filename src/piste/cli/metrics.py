@@ -2,7 +2,7 @@
 
 
 def metrics() -> None:
-    """List what `piste evaluate` can measure."""
+    """List the metrics of `piste evaluate`."""
     from rich.console import Console
 
     from piste.cli.common import table_of

@@ -79,13 +79,15 @@ def among(*names: str) -> Callable[[], list[str]]:
     return lambda: list(names)
 
 
-Text = Annotated[str | None, typer.Argument(help="The text; - reads standard input.")]
-File = Annotated[Path | None, typer.Option(help="Read the text from a UTF-8 file.")]
-Model = Annotated[str, typer.Option(help="A hub name, a directory, or demo (the embedded model).")]
-Pair = Annotated[
-    str | None, typer.Option(help="A second text, for a model that classifies two at once.")
+Text = Annotated[str | None, typer.Argument(help="Text to explain; - reads standard input.")]
+File = Annotated[Path | None, typer.Option(help="Read the text from a file (UTF-8).")]
+Model = Annotated[
+    str, typer.Option(help="Hugging Face hub name or folder; demo is the embedded model.")
 ]
-Method = Annotated[str, typer.Option(help="See `piste methods`.", autocompletion=_methods)]
+Pair = Annotated[str | None, typer.Option(help="Second text, for models that classify pairs.")]
+Method = Annotated[
+    str, typer.Option(help="Explanation method; see `piste methods`.", autocompletion=_methods)
+]
 Unit = Annotated[
     str,
     typer.Option(
@@ -93,24 +95,31 @@ Unit = Annotated[
     ),
 ]
 Seed = Annotated[int, typer.Option(help="Same seed, same scores.")]
-Json = Annotated[str | None, typer.Option(metavar="FILE|-", help="Write the result as JSON.")]
-Html = Annotated[Path | None, typer.Option(help="Write a page that opens in a browser.")]
-FigureFile = Annotated[Path | None, typer.Option(help="Draw it to a .png, .svg or .pdf file.")]
+Json = Annotated[
+    str | None,
+    typer.Option(metavar="FILE|-", help="Write JSON to a file, or - for standard output."),
+]
+Html = Annotated[Path | None, typer.Option(help="Write a web page.")]
+FigureFile = Annotated[Path | None, typer.Option(help="Draw a figure: .png, .svg or .pdf.")]
 Device = Annotated[
     str | None,
     typer.Option(
-        help="cpu, cuda, mps; without it, the CPU.", autocompletion=among("cpu", "cuda", "mps")
+        help="cpu, cuda or mps. Default: cpu.", autocompletion=among("cpu", "cuda", "mps")
     ),
 ]
 TrustRemoteCode = Annotated[
     bool,
-    typer.Option("--trust-remote-code", help="Run code that comes with the model. It may do harm."),
+    typer.Option(
+        "--trust-remote-code",
+        help="Run code that comes with the model. Only for sources you trust.",
+    ),
 ]
 Data = Annotated[
-    str, typer.Argument(help="JSON lines, CSV, Parquet, a folder of them, or a hub data set.")
+    str,
+    typer.Argument(help="JSON lines, CSV or Parquet file, a folder of them, or a hub data set."),
 ]
-Limit = Annotated[int | None, typer.Option(help="Only so many texts, from the first.")]
-TextColumn = Annotated[str, typer.Option(help="The column that holds the text.")]
-LabelColumn = Annotated[str, typer.Option(help="The column that holds the label.")]
-IdColumn = Annotated[str, typer.Option(help="The column that names the text.")]
-Split = Annotated[str, typer.Option(help="Which part of a named data set.")]
+Limit = Annotated[int | None, typer.Option(help="Only the first N texts.")]
+TextColumn = Annotated[str, typer.Option(help="Column with the text.")]
+LabelColumn = Annotated[str, typer.Option(help="Column with the label.")]
+IdColumn = Annotated[str, typer.Option(help="Column with the text's id.")]
+Split = Annotated[str, typer.Option(help="Split of a hub data set.")]

@@ -14,27 +14,27 @@ STAGES = {"lexicon": "Sequences for the lexicon", "texts": "Texts"}
 @options.takes_settings(leave_out=("lexicon",))
 def run(
     data: options.Data,
-    out: Annotated[Path, typer.Option(help="A folder for the results; a stopped run goes on.")],
+    out: Annotated[Path, typer.Option(help="Folder for the results; a stopped run resumes.")],
     model: options.Model = "demo",
     method: options.Method = "context",
     lexicon: Annotated[
         Path | None,
-        typer.Option(help="With context and slalom: use this lexicon; without it, build one."),
+        typer.Option(help="For context and slalom: a lexicon to use. Default: build one."),
     ] = None,
     no_lexicon: Annotated[
-        bool, typer.Option("--no-lexicon", help="Explain every text for itself.")
+        bool, typer.Option("--no-lexicon", help="Explain each text on its own, without a lexicon.")
     ] = False,
     engine: Annotated[str, typer.Option(help="local, or ray.")] = "local",
-    workers: Annotated[int, typer.Option(help="Processes (local) or actors (ray).")] = 1,
+    workers: Annotated[int, typer.Option(help="Number of processes (local) or actors (ray).")] = 1,
     limit: options.Limit = None,
     text_column: options.TextColumn = "text",
     label_column: options.LabelColumn = "label",
     id_column: options.IdColumn = "id",
     pair_column: Annotated[
-        str, typer.Option(help="The column that holds a second text, if any.")
+        str, typer.Option(help="Column with a second text, if any.")
     ] = "text_pair",
     split: options.Split = "train",
-    shard: Annotated[int, typer.Option(help="Texts a file.")] = 256,
+    shard: Annotated[int, typer.Option(help="Texts per file.")] = 256,
     device: options.Device = None,
     trust_remote_code: options.TrustRemoteCode = False,
     **settings: Any,
@@ -71,10 +71,10 @@ def run(
             **settings,
         )
     if not report.made:
-        typer.echo("Nothing was left to do: every text is there.")
+        typer.echo("Nothing to do: every text is already explained.")
     typer.echo(f"{report.texts:,} texts in {report.folder}, {report.failed:,} of them failed.")
     for reason in report.reasons:
         typer.echo(f"  {printable(reason)}")
-    typer.echo(f"See them together: piste summary {report.folder}")
+    typer.echo(f"For an overview: piste summary {report.folder}")
     if report.failed:
         raise typer.Exit(1)

@@ -14,27 +14,27 @@ if TYPE_CHECKING:
 def serve(
     model: Annotated[
         list[str] | None,
-        typer.Option(help="A hub name, a directory or demo; give it again for several."),
+        typer.Option(help="A hub name, a folder or demo; repeat it for several models."),
     ] = None,
     host: Annotated[
         str,
-        typer.Option(help="Where to listen. Elsewhere than on this machine a token is needed."),
+        typer.Option(help="Address to listen on. Any but this machine's own needs a token."),
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Which port; 0 takes a free one.")] = 8000,
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 picks a free one.")] = 8000,
     token: Annotated[
         str | None,
         typer.Option(
             envvar="PISTE_TOKEN",
-            help="Who asks must know it. One is made where it is needed and not given.",
+            help="Clients must send this token. Generated when one is needed and not given.",
         ),
     ] = None,
-    queue: Annotated[int, typer.Option(help="How many may wait; more are turned away.")] = 16,
-    max_chars: Annotated[int, typer.Option(help="The longest text, in characters.")] = 20_000,
-    timeout: Annotated[float, typer.Option(help="Seconds that a request may take.")] = 300.0,
+    queue: Annotated[int, typer.Option(help="Requests that may wait; more are refused.")] = 16,
+    max_chars: Annotated[int, typer.Option(help="Longest text, in characters.")] = 20_000,
+    timeout: Annotated[float, typer.Option(help="Seconds a request may take.")] = 300.0,
     device: options.Device = None,
     trust_remote_code: options.TrustRemoteCode = False,
 ) -> None:
-    """Open a page that explains texts: type, see, remove words, compare. Needs the extra web."""
+    """Serve a web page and an API that explain texts. Needs the extra web."""
     from piste.web.server import serve
     from piste.web.settings import Settings
 

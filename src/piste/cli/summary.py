@@ -10,12 +10,14 @@ from piste.cli.common import check_paths, shown, write
 
 
 def summary(
-    source: Annotated[Path, typer.Argument(help="A folder of `piste run`, or a lexicon's file.")],
+    source: Annotated[
+        Path, typer.Argument(help="A folder written by `piste run`, or a lexicon file.")
+    ],
     json: options.Json = None,
     html: options.Html = None,
     figure: options.FigureFile = None,
 ) -> None:
-    """What each word is worth over all texts, where it turns, and what it spoils."""
+    """Summarise a run: what each word does over all texts, and which words carry errors."""
     from piste.render.corpus import show
     from piste.runs.word_summary import summarise
 

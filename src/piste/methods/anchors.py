@@ -224,8 +224,10 @@ def _note(words: str, tally: Tally, proven: bool, settings: Anchors) -> str:
     bound, level = percent(settings.precision), percent(settings.confidence)
     sure = f"{held} (at least {bound}, with {level} confidence)"
     if not words:
-        return f"The decision stays {sure} with half of the words: no single word is needed for it."
-    return f"Keeping {words} keeps the decision {sure} with half of the other words."
+        return (
+            f"The decision stays {sure} with half of the words removed: no single word is needed."
+        )
+    return f"With {words} the decision stays {sure} with half of the other words removed."
 
 
 def _kl_bound(mean: float, level: float, end: float) -> float:

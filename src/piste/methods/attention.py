@@ -13,9 +13,7 @@ from piste.methods.gradients import by_player
 from piste.models.protocol import WithAttention
 from piste.text.players import Players
 
-UNSIGNED = (
-    "Attention has no sign: it says where the model looks, not for which label a word speaks."
-)
+UNSIGNED = "Attention has no sign: it shows where the model looks, not which label a word supports."
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,8 @@ from piste.result.facts import FEW_CHECKS, Agreement, Fidelity, FitReport, Stopp
 from piste.result.formula import Formula
 from piste.result.parts import PartAnswers, PlayerSet
 
-TOO_FEW = "There are fewer answers than scores to fit: raise the budget."
+MORE_BUDGET = "Use a larger --budget."
+TOO_FEW = f"There were fewer answers than scores to fit. {MORE_BUDGET}"
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,7 @@ def left_out(target: Target) -> tuple[str, ...]:
     more = len(target.labels) - MOST
     if more <= 0:
         return ()
-    return (f"Of {len(target.labels):,} classes the {MOST} likeliest have scores of their own.",)
+    return (f"Only the {MOST} most likely of {len(target.labels):,} classes have scores.",)
 
 
 def columns(logits: FloatArray, classifier: Classifier) -> tuple[FloatArray, str]:

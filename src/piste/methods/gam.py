@@ -16,7 +16,7 @@ from piste.options import whole_number
 from piste.surrogates.gam import fit_gam, placed
 
 OFTEN = 10  # times that a typical word must have stood at its place
-_SELDOM = "A typical {unit} was seen at its place {seen:.0f} times only: gam is for short texts."
+_SELDOM = "A typical {unit} was seen in its place only {seen:.0f} times: gam is for short texts."
 
 
 @dataclass(frozen=True)

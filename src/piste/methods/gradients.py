@@ -63,7 +63,7 @@ def _reduced(gradient: FloatArray, embedding: FloatArray) -> dict[str, FloatArra
 def _flat(means: FloatArray) -> tuple[str, ...]:
     if means.any():
         return ()
-    return ("The gradient's mean is 0 for every word, as behind a layer norm: take another score.",)
+    return ("The gradient's mean (grad-avg) is 0 for every word, as usual with a layer norm.",)
 
 
 def by_player(tokens: FloatArray, players: Players) -> FloatArray:
@@ -82,6 +82,6 @@ def differing(margin: float, target: Target) -> tuple[str, ...]:
     if abs(margin - target.score) <= ALIKE * max(1.0, abs(target.score)):
         return ()
     return (
-        f"Given embeddings in place of tokens the model says {margin:.2f}, not {target.score:.2f}:"
-        " the scores explain a somewhat different answer.",
+        f"With embeddings instead of tokens the model says {margin:.2f}, not {target.score:.2f}:"
+        " the scores explain a slightly different answer.",
     )

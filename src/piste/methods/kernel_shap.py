@@ -150,7 +150,7 @@ def _attribution(
         fit_seconds=seconds,
         surrogate_score=empty + float(values.sum()),
         notes=(
-            f"The baseline is {baseline}: {empty:+.2f}. Values sum to the rest.",
+            f"The baseline is {baseline}: {empty:+.2f}. The values add up from there to the score.",
             *((TOO_FEW,) if errors is None else ()),
         ),
     )

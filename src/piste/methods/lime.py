@@ -77,14 +77,17 @@ class Lime(Method):
         return np.asarray(np.exp(-(distance**2) / (2 * self.width**2)))
 
 
+NEAR = "Too few samples are near the text"
+
+
 def _notes(fit: Linear) -> tuple[str, ...]:
     notes = []
     if not fit.determined:
-        notes.append("Too few samples are near the text: raise the samples or the width.")
+        notes.append(f"{NEAR}; use more samples or a larger width.")
     if fit.held_back > HELD_BACK:
         notes.append(
-            f"The ridge holds the weights back by about {percent(fit.held_back)}, as few samples"
-            " are near the text: lower the ridge, raise the samples or the width."
+            f"The ridge penalty shrinks the weights by about {percent(fit.held_back)}, because few"
+            " samples are near the text; use a smaller ridge, more samples or a larger width."
         )
     return tuple(notes)
 

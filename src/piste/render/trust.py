@@ -6,6 +6,9 @@ from enum import Enum
 
 from piste.decision import RAW
 from piste.methods import METHODS
+from piste.methods.base import MORE_BUDGET
+from piste.methods.lime import NEAR
+from piste.models.backends.function import UNSTEADY
 from piste.options import EFFORTS
 from piste.render.words import percent, signed
 from piste.result.explanation import Explanation
@@ -72,8 +75,8 @@ def statements(explanation: Explanation) -> list[Statement]:
 
 
 def _warns(note: str) -> bool:
-    """Whether a note says that the model did not read the text as it is."""
-    return UNREAD in note or UNTOLD in note
+    """Whether a note says that the scores are not to be taken as they are."""
+    return any(phrase in note for phrase in (UNREAD, UNTOLD, MORE_BUDGET, NEAR, UNSTEADY))
 
 
 def _frame(explanation: Explanation) -> list[Statement]:

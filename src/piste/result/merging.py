@@ -194,8 +194,8 @@ def _interactions_note(parts: Sequence[Explanation]) -> list[str]:
     if all(part.parts is None for part in parts):
         return []
     return [
-        "Which words act together and which would turn the decision is known within windows only:"
-        " explain one of them by itself to see it."
+        "Which words act together, and which would change the decision, is known within windows"
+        " only: explain one of them separately to see it."
     ]
 
 
@@ -215,5 +215,9 @@ def _told(notes: Sequence[tuple[int, str]], windows: int) -> str:
     window, note = notes[0]
     if len({text for _, text in notes}) == 1 and len(notes) == windows:
         return note
-    others = f", and the like in {len(notes) - 1} other windows" if len(notes) > 1 else ""
+    others = (
+        f", and similarly in {len(notes) - 1} other window{'s' if len(notes) > 2 else ''}"
+        if len(notes) > 1
+        else ""
+    )
     return f"In window {window}{others}: {note}"

@@ -40,8 +40,8 @@ TOLERANCE = 0.02  # of the effects, and of R² from 1, with which asking ends ea
 MEANS = ("auto", "slalom", "constant")
 CLASSES = ("one-vs-rest", "shared")
 QUICK = (
-    "Quick: neither interactions nor words that would turn the decision were looked for; "
-    'effort="normal" (--effort normal) tells them.'
+    "Quick look: interactions and words that would change the decision were not searched for. "
+    'Use effort="normal" (--effort normal) for them.'
 )
 
 
@@ -229,10 +229,12 @@ def turning(asked: Asked, fit: Fit) -> tuple[PlayerSet | None, PlayerSet | None,
         return flip, core, []
     units = f"{asked.players.unit}s"
     if ended:
-        note = f"The search for {units} whose removal turns the decision ended after a few checks."
+        note = (
+            f"The search for {units} whose removal changes the decision stopped after a few checks."
+        )
     else:
         most = min(LARGEST, len(asked.players) - 1)
-        note = f"{NOT_TURNED} {most} {units} was found whose removal turns the decision."
+        note = f"{NOT_TURNED} {most} {units} was found whose removal changes the decision."
     return None, core, [note]
 
 
@@ -241,9 +243,11 @@ def remarks(asked: Asked) -> list[str]:
     notes = list(left_out(asked.target)) if asked.classes is not None else []
     answers, unit = asked.answers, asked.players.unit
     if len(asked.players) == 1:
-        notes.append(f"The text is a single {unit}: its effect is the whole score less the base.")
+        notes.append(f"The text is a single {unit}: its effect is the score minus the base.")
     elif float(np.ptp(answers, axis=0).max()) <= 1e-9 * max(1.0, float(np.abs(answers).max())):
-        notes.append(f"The model gives the same answer whatever the {unit}s: they have no effect.")
+        notes.append(
+            f"The model gives the same answer to any of these {unit}s: they have no effect."
+        )
     if not asked.empty_can_be_asked:
-        notes.append("The model reads no empty text: the base is what the explanation predicts.")
+        notes.append("The model cannot read an empty text: the base is an estimate.")
     return notes

@@ -14,7 +14,7 @@ from piste.decision import Decision
 from piste.design import apart, check_shares, deletions, portions, short, singles
 from piste.errors import SettingError, choices
 from piste.lexicon import Lexicon
-from piste.methods.base import TOO_FEW, Attribution, Method, agreement
+from piste.methods.base import MORE_BUDGET, TOO_FEW, Attribution, Method, agreement
 from piste.methods.every_class import Classes, left_out
 from piste.methods.sampling import ROUND, Rounds, Samples, check_size, set_apart, within
 from piste.methods.slalom.fit import Fit, Standing
@@ -273,16 +273,18 @@ def _notes(samples: Samples) -> list[str]:
     distinct, answers = len(samples.players.first), samples.answers
     unasked = distinct - len(np.unique(samples.players.groups[samples.rows.values]))
     if distinct == 1:
-        return ["To the model there is only one distinct word: nothing to compare its weight with."]
+        return ["The model sees only one distinct word, so there is nothing to compare it with."]
     notes = [] if samples.classes is None else list(left_out(samples.target))
     if len(samples.known) == 1:  # a pair of one word each
-        return ["There is only one sequence that leaves neither text empty: nothing to compare."]
+        return ["Only one sequence leaves neither text empty, so there is nothing to compare."]
     if float(np.ptp(answers, axis=0).max()) <= 1e-9 * max(1.0, float(np.abs(answers).max())):
-        notes.append("The model gives the same answer whatever the words: importances are unknown.")
+        notes.append(
+            "The model gives the same answer to any of these words: importances are unknown."
+        )
     if unasked:
         notes.append(
-            f"The budget did not reach {unasked:,} of {distinct:,} distinct words: they were never"
-            " asked about, and their scores are averages."
+            f"The budget ran out before {unasked:,} of {distinct:,} distinct words were asked"
+            f" about: their scores are averages. {MORE_BUDGET}"
         )
     elif len(answers) < 2 * distinct:
         notes.append(TOO_FEW)
@@ -299,6 +301,6 @@ def _unidentified(errors: dict[str, FloatArray], players: Players) -> list[str]:
         return []
     named = ", ".join(repr(word) for word in words[:5]) + (" ..." if len(words) > 5 else "")
     return [
-        f"The importance of {len(words):,} of {len(wide):,} distinct {players.unit}s cannot be told"
-        f" from the model's answers: {named}."
+        f"The importance of {len(words):,} of {len(wide):,} distinct {players.unit}s could not"
+        f" be estimated: {named}."
     ]

@@ -66,6 +66,6 @@ def _notes(doubtful: int, distinct: int) -> tuple[str, ...]:
     if not doubtful:
         return ()
     return (
-        f"For {doubtful} of {distinct} words the pair's answer lies outside the range of its"
-        " parts, or its parts are alike: those importances are bounds or guesses, not estimates.",
+        f"The importances of {doubtful} of {distinct} words could not be estimated: they are"
+        " bounds or guesses.",
     )

@@ -92,11 +92,11 @@ class FromLexicon(Method):
         notes = text.unknown_note(bool(wanted))
         if not wanted and text.is_off:
             notes.append(
-                "The lexicon is further off on this text than on others: its context counts, and"
-                " words may mean something else in it."
+                "The lexicon fits this text worse than others: its words may mean something else"
+                " here. Use --refine 200 to ask about this text too."
             )
         if wanted and self.refine is None and text.is_off:
-            notes.append("On this text the lexicon was off by more than usual: it was refined.")
+            notes.append("The lexicon fitted this text worse than others, so it was refined here.")
         return tuple(notes)
 
 
@@ -160,8 +160,8 @@ class TextByLexicon:
         if not unknown:
             return []
         some = ", ".join(map(repr, unknown[:5])) + (" ..." if len(unknown) > 5 else "")
-        what = "were asked about here" if asked else "have average scores: raise refine"
-        return [f"{len(unknown):,} words are not in the lexicon ({some}): they {what}."]
+        what = "asked about here" if asked else "given average scores; use a larger --refine"
+        return [f"Not in the lexicon, and {what}: {len(unknown):,} of the words ({some})."]
 
     @cached_property
     def known(self) -> Fit:

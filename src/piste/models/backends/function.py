@@ -25,6 +25,7 @@ MEANT: dict[str, Outputs] = {
     "raw": "raw",
 }
 MARGIN_LABELS = ("negative", "positive")
+UNSTEADY = "gives different answers to the same text"
 ROUNDING = 1e-4  # of an answer: what other batches change in float32
 
 
@@ -145,7 +146,7 @@ class FunctionClassifier:
             self.batch, self.kept = len(ids), (ids[:1].copy(), answers[:1].copy())
 
     def _asked_again(self, ids: IntArray, before: FloatArray) -> str:
-        """What is wrong with a function that answers a sequence otherwise than before; or nothing.
+        """What is wrong with a function whose answer to a sequence changes; or nothing.
 
         It costs one question for each classifier, whatever is explained with it.
         """
@@ -159,9 +160,9 @@ class FunctionClassifier:
         if apart <= ROUNDING * max(1.0, float(np.abs(before).max())):
             return ""
         return (
-            f"The function answers the same text differently (by {apart:.2g}) when it is asked"
-            " again: it is not deterministic, or depends on what else is in the batch. Is it in"
-            " training mode? No explanation can be surer than the answers."
+            f"The function {UNSTEADY} (by {apart:.2g}), so its scores are no more certain than"
+            " that. It is not deterministic, or depends on the rest of the batch: put the model"
+            " into evaluation mode."
         )
 
     def show(self, ids: IntArray) -> str:
