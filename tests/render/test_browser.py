@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from piste.render import together
-from piste.render.html import ends, fragment, page
+from piste.render.html import fragment, page
+from piste.render.shades import ends
 from piste.render.words import signed
 from piste.result.explanation import Explanation
 from tests.browser import Opened

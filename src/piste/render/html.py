@@ -5,7 +5,6 @@ import functools
 import hashlib
 import json
 import math
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -15,9 +14,9 @@ from markupsafe import Markup, escape
 
 from piste.render import answer, together, trust, turns, waterfall_chart, words
 from piste.render.chart import Chart, bars, is_scatter, scatter
-from piste.render.clean import one_line, visible
+from piste.render.clean import RIGHT_TO_LEFT, one_line, visible
 from piste.render.segments import Segment, segments, shade
-from piste.render.shades import scale, sided, strengths
+from piste.render.shades import ends, sided, strengths
 from piste.render.waterfall_chart import Waterfall
 from piste.result.explanation import Explanation, Row
 from piste.result.scores import score
@@ -29,10 +28,6 @@ WIDE = (540.0, 430.0, 15)  # width, height and labels of the chart
 NARROW = (340.0, 340.0, 8)
 _WIDTHS = {"wide": WIDE[0], "narrow": NARROW[0]}
 FRAME_HEIGHT = 400  # of a notebook cell, until the page inside has measured itself
-
-# Letters of scripts that run from right to left, and what stands between them.
-_LETTERS = r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+"
-_RIGHT_TO_LEFT = re.compile(rf"{_LETTERS}(?:[ \u200c\u200d]+{_LETTERS})*")
 
 
 @dataclass(frozen=True)
@@ -113,7 +108,7 @@ def assets() -> tuple[Environment, str, str]:
 
 def isolated(text: str) -> Markup:
     """Words that run from right to left each in a `bdi`, so that the sentence keeps its order."""
-    return Markup(_RIGHT_TO_LEFT.sub(r"<bdi>\g<0></bdi>", str(escape(visible(text)))))
+    return Markup(RIGHT_TO_LEFT.sub(r"<bdi>\g<0></bdi>", str(escape(visible(text)))))
 
 
 def source(name: str) -> str:
@@ -197,16 +192,6 @@ def index_of(explanation: Explanation, rows: list[Row]) -> dict[int, int]:
     """The player's index for each row, by group."""
     places = {id(player): index for index, player in enumerate(explanation.players)}
     return {row.player.group: places[id(row.player)] for row in rows}
-
-
-def ends(explanation: Explanation, name: str) -> tuple[str, str]:
-    """The scores of the two ends of the colours, as text: "≤ −2.51", "≥ +2.51"."""
-    by = scale(explanation, name)
-    low, high = by.none - by.full, by.none + by.full
-    if not score(name).signed:
-        return words.signed(by.none), f"{'≥ ' if by.clipped else ''}{words.signed(high)}"
-    marks = ("≤ ", "≥ ") if by.clipped else ("", "")
-    return f"{marks[0]}{words.signed(low)}", f"{marks[1]}{words.signed(high)}"
 
 
 def classes(explanation: Explanation) -> list[ForClass]:

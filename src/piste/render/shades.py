@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from piste.arrays import FloatArray
+from piste.render.words import signed
 from piste.result.explanation import Explanation
 from piste.result.scores import score
 
@@ -55,6 +56,16 @@ def strengths(explanation: Explanation, name: str | None = None) -> FloatArray:
 
 def _finite(explanation: Explanation, name: str) -> FloatArray:
     return np.nan_to_num(explanation.scores[name], nan=0.0, posinf=0.0, neginf=0.0)
+
+
+def ends(explanation: Explanation, name: str) -> tuple[str, str]:
+    """The scores of the two ends of the colours, as text: "≤ −2.51", "≥ +2.51"."""
+    by = scale(explanation, name)
+    low, high = by.none - by.full, by.none + by.full
+    if not score(name).signed:
+        return signed(by.none), f"{'≥ ' if by.clipped else ''}{signed(high)}"
+    marks = ("≤ ", "≥ ") if by.clipped else ("", "")
+    return f"{marks[0]}{signed(low)}", f"{marks[1]}{signed(high)}"
 
 
 def blend(ground: RGB, strength: float) -> RGB:
