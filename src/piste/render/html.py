@@ -103,7 +103,8 @@ def assets() -> tuple[Environment, str, str]:
     environment.filters |= {"signed": words.signed, "label": one_line, "hue": hue, "level": level}
     environment.filters["isolated"] = isolated
     read = functools.partial(loader.get_source, environment)
-    return environment, read("style.css")[0], read("linking.js")[0] + read("script.js")[0]
+    script = "".join(read(name)[0] for name in ("linking.js", "script.js", "frame.js"))
+    return environment, read("style.css")[0], script
 
 
 def isolated(text: str) -> Markup:
