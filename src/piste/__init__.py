@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from piste.models.backends.language_model import from_llm as from_llm
     from piste.models.loading import load as load
     from piste.options import Options as Options
+    from piste.render.widget import widget as widget
     from piste.result.explanation import Explanation as Explanation
     from piste.result.explanation import Player as Player
     from piste.result.parts import Pair as Pair
@@ -71,6 +72,7 @@ _HOMES = {
     "run": "piste.runs.run",
     "summarise": "piste.runs.word_summary",
     "build_lexicon": "piste.runs.lexicon",
+    "widget": "piste.render.widget",
     "adapt": "piste.methods.adapted",
     "Lexicon": "piste.lexicon",
     "Columns": "piste.data",

@@ -123,6 +123,11 @@ class Comparison:
 
         return draw(self, path)
 
+    def _repr_html_(self) -> str:
+        from piste.render.comparison_html import fragment
+
+        return fragment(self)
+
     def __repr__(self) -> str:
         return f"<Comparison of {few([*self.explanations])} on {self.first.target.title!r}>"
 

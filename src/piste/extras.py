@@ -19,6 +19,8 @@ EXTRAS = {  # an import that may be missing, and the extra of piste that brings 
     "uvicorn": "web",
     "pandas": "pandas",
     "shap": "shap",
+    "anywidget": "notebook",
+    "traitlets": "notebook",
 }
 REPORTED = ("piste", "numpy", "scipy", "torch", "transformers")
 

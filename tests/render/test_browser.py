@@ -6,10 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from piste.render import together
 from piste.render.html import fragment, page
+from piste.render.shades import ends
+from piste.render.words import signed
 from piste.result.explanation import Explanation
 from tests.browser import Opened
-from tests.render.samples import in_context, many, sample, weighted
+from tests.render.samples import MEAL, in_context, many, sample, weighted
+from tests.render.test_arcs import LONG
 from tests.test_hostile import TOKENS, compared, made_from
 
 if not os.environ.get("CI"):
@@ -49,7 +53,7 @@ def test_a_word_lights_its_point_and_its_row(tab: Page, tmp_path: Path) -> None:
     opened.word("brilliant").hover()
     assert opened.lit(".w") == ["brilliant"]
     assert all(text.startswith("brilliant: value +2.60") for text in opened.lit(".wide .mark"))
-    assert len(opened.lit(".wide .mark")) == 1
+    assert len(opened.lit(".wide.bars .mark")) == len(opened.lit(".wide.plane .mark")) == 1
     assert len(opened.lit("tr")) == 1
     expect(tab.locator("#tip")).to_contain_text("importance")
     tab.locator("h1").hover()
@@ -63,11 +67,11 @@ def test_a_word_shows_what_acts_together_with_it(tab: Page, tmp_path: Path) -> N
     assert opened.lit("#text .w") == ["good"]
     assert "not" in tab.locator("#text .with").all_text_contents()
     expect(opened.word("not")).to_have_attribute("data-side", "a")
-    assert tab.locator("#arcs path").count() >= 1
+    assert tab.locator(".bows.some .on").count() >= 1
     expect(tab.locator("#tip")).to_contain_text("with not")
     tab.locator("h1").hover()
     assert tab.locator("#text .with").count() == 0
-    assert tab.locator("#arcs path").count() == 0
+    assert tab.locator(".bows.some, .bows .on").count() == 0
     assert opened.complaints == []
 
 
@@ -75,7 +79,7 @@ def test_the_list_of_pairs_lights_both_words(tab: Page, tmp_path: Path) -> None:
     opened = open_explanation(tab, in_context(), tmp_path)
     tab.locator(".pair", has_text="how").first.hover()
     assert opened.lit("#text .w") == ["how", "many"]
-    assert tab.locator("#arcs path").count() == 1
+    assert tab.locator(".bows .on").count() == 1
     tab.locator("h1").hover()
     tab.locator(".pair").first.focus()  # by keyboard too
     assert opened.lit("#text .w") == ["not", "good"]
@@ -95,7 +99,7 @@ def test_of_equal_words_only_the_one_that_acts_is_lit(tab: Page, tmp_path: Path)
 
 def test_a_point_lights_all_occurrences_of_its_word(tab: Page, tmp_path: Path) -> None:
     opened = open_explanation(tab, sample("good film, good actors, bad end"), tmp_path)
-    tab.locator(".wide .mark[aria-label^='good']").hover()
+    tab.locator(".wide.bars .mark[aria-label^='good']").hover()
     assert opened.lit(".w") == ["good", "good"]
     expect(tab.locator("#tip")).to_contain_text("good (2 times)")
 
@@ -115,7 +119,7 @@ def test_the_keyboard_walks_through_words_and_points(tab: Page, tmp_path: Path) 
     assert opened.lit(".w") == ["film"]
     tab.keyboard.press("End")
     assert opened.lit(".w") == ["end"]
-    assert len(opened.lit(".wide .mark")) == 1
+    assert len(opened.lit(".wide.bars .mark")) == 1
     tab.keyboard.press("Tab")
     assert tab.evaluate("document.activeElement.matches('.wide .mark')")
     first = opened.lit(".w")
@@ -145,6 +149,7 @@ def test_colouring_by_another_score(tab: Page, tmp_path: Path) -> None:
 
 def test_the_table_sorts_both_ways(tab: Page, tmp_path: Path) -> None:
     open_explanation(tab, sample(), tmp_path)
+    tab.locator("#list summary").click()
     first = tab.locator("tbody tr").first
     head = tab.locator("thead button", has_text="value")
     head.click()
@@ -160,7 +165,8 @@ def test_hostile_text_runs_nothing_and_asks_for_nothing(tab: Page, tmp_path: Pat
     hostile = sample(HOSTILE, notes=(HOSTILE,), model=HOSTILE)
     opened = open_explanation(tab, hostile, tmp_path)
     opened.word("good").hover()
-    tab.locator("summary").click()
+    for fold in tab.locator("summary").all():
+        fold.click()
     assert tab.evaluate("window.hacked") is None
     assert "{{7*7}}" in (tab.locator("#text").text_content() or "")
     assert len(opened.requests) == 1
@@ -180,7 +186,8 @@ def test_many_hostile_tokens_everywhere_run_nothing(tab: Page, tmp_path: Path) -
         opened = open_page(tab, f"<!doctype html><meta charset=utf-8>{document}", tmp_path)
         frame = tab.frames[-1]
         frame.locator(".w", has_text="good").first.hover()
-        frame.locator("summary").click()
+        for fold in frame.locator("summary").all():
+            fold.click()
         assert frame.evaluate("window.hacked") is None
         assert frame.locator("img, iframe, object, embed, link, base, form").count() == 0
         assert "{{7*7}}" in (frame.locator(".text").first.text_content() or "")
@@ -216,8 +223,9 @@ def test_no_width_needs_sideways_scrolling(
 
 def test_labels_of_the_scatter_do_not_overlap(tab: Page, tmp_path: Path) -> None:
     open_explanation(tab, sample(), tmp_path)
+    tab.locator("summary", has_text="Value and importance").click()
     boxes = tab.eval_on_selector_all(
-        ".wide .name",
+        ".wide.plane .name",
         "all => all.map(e => e.getBBox())"
         ".map(b => [b.x, b.y + 2, b.x + b.width, b.y + b.height - 2])",
     )
@@ -242,7 +250,79 @@ def test_two_fragments_live_on_one_page(tab: Page, tmp_path: Path) -> None:
     expect(first.locator("tr.on")).to_have_count(1)
     expect(second.locator("tr.on")).to_have_count(0)
     frame = tab.locator("iframe").first
-    expect(frame).not_to_have_attribute("height", "900")
+    expect(frame).not_to_have_attribute("height", "400")
     inner = first.locator("body").evaluate("b => [b.scrollHeight, innerHeight]")
     assert inner[0] <= inner[1] + 2
     assert opened.complaints == []
+
+
+def arcs_of(tab: Page) -> list[list[float]]:
+    """How far each arc ends from the middle of the word that it belongs to, and its two lines."""
+    found: list[list[float]] = tab.evaluate(
+        """() => {
+          const bows = JSON.parse(document.getElementById("data").textContent).bows;
+          const paths = [...document.querySelectorAll(".bows path")];
+          const words = bows.flatMap((bow) => bow.slice(0, 2))
+            .map((player) => document.querySelector(`#text .w[data-p="${player}"]`));
+          const middles = words.map((word) => word.getClientRects()[0])
+            .map((box) => [box.left + box.width / 2, box.top, box.bottom]);
+          return paths.map((path) => {
+            const origin = path.ownerSVGElement.getBoundingClientRect();
+            return [0, path.getTotalLength()].map((at) => path.getPointAtLength(at))
+              .map((p) => Math.min(...middles.map(([x, top, bottom]) =>
+                Math.hypot(p.x + origin.left - x, Math.min(Math.abs(p.y + origin.top - top),
+                  Math.abs(p.y + origin.top - bottom))))));
+          });
+        }"""
+    )
+    return found
+
+
+@pytest.mark.parametrize("text", [MEAL, LONG], ids=["line", "lines"])
+def test_arcs_end_on_their_words_at_any_width(tab: Page, tmp_path: Path, text: str) -> None:
+    opened = open_explanation(tab, in_context(text), tmp_path)
+    for width in (1200, 390, 800):
+        tab.set_viewport_size({"width": width, "height": 800})
+        tab.wait_for_timeout(100)
+        ends = arcs_of(tab)
+        assert len(ends) == len(together.links(in_context(text))) >= 2
+        assert max(max(both) for both in ends) < 3
+    assert opened.complaints == []
+
+
+def test_a_click_strikes_out_what_turns_it_and_shows_the_answer(tab: Page, tmp_path: Path) -> None:
+    explanation = in_context()
+    assert explanation.flip is not None
+    opened = open_explanation(tab, explanation, tmp_path)
+    button = tab.locator(".turns button").first
+    button.click()
+    expect(button).to_have_attribute("aria-pressed", "true")
+    struck = [explanation.players[index].text for index in explanation.flip.players]
+    assert tab.locator("#text .out").all_text_contents() == struck
+    answer = tab.locator(".answer:visible")
+    expect(answer).to_contain_text(f"the model says {explanation.flip.label}")
+    expect(answer).to_contain_text(signed(explanation.flip.score))
+    tab.locator(".turns button").nth(1).click()
+    assert tab.locator(".answer:visible").count() == 1
+    tab.locator(".turns button").nth(1).click()
+    assert tab.locator("#text .out, .answer:visible").count() == 0
+    assert opened.complaints == []
+
+
+def test_the_colour_scale_has_the_numbers_of_the_score(tab: Page, tmp_path: Path) -> None:
+    open_explanation(tab, in_context(), tmp_path)
+    high = tab.locator("#key-sides .key-high")
+    expect(high).to_have_text(ends(in_context(), "effect")[1])
+    tab.locator("#score").select_option(label="removal")
+    expect(high).to_have_text(ends(in_context(), "removal")[1])
+
+
+def test_nothing_stays_folded_on_paper(tab: Page, tmp_path: Path) -> None:
+    open_explanation(tab, in_context(), tmp_path)
+    tab.emulate_media(media="print")
+    tab.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert tab.locator("details:not([open])").count() == 0
+    assert max(max(both) for both in arcs_of(tab)) < 3
+    expect(tab.locator(".answer").first).to_be_visible()
+    tab.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert tab.locator("details[open]").count() == 0

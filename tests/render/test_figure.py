@@ -13,8 +13,10 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 
-from piste.errors import FileError
-from piste.render.figure import LABELS, draw
+from piste.errors import FileError, SettingError
+from piste.render import answer, fonts, waterfall
+from piste.render.figure import draw
+from piste.render.figure_plots import LABELS
 from piste.result.explanation import Explanation, Target
 from piste.result.facts import Agreement, Fidelity
 from tests.render.samples import in_context, many, sample, weighted
@@ -31,7 +33,7 @@ def texts(figure: Figure) -> str:
 
 @pytest.mark.parametrize("explanation", [sample(), many(2000)], ids=["review", "many"])
 def test_labels_do_not_overlap(explanation: Explanation) -> None:
-    figure = draw(explanation)
+    figure = draw(explanation, kind="plane")
     figure.canvas.draw()
     boxes = [name.get_window_extent() for name in names(figure)]
     assert 10 <= len(boxes) <= LABELS
@@ -55,6 +57,7 @@ def test_footnotes_stay_inside_the_figure() -> None:
 
 def test_the_figure_tells_the_story() -> None:
     shown = texts(draw(sample()))
+    assert answer.sentence(sample()) in shown
     assert "positive, probability 98 %, log-odds +3.90" in shown
     assert "good (R² 0.81 on new short sequences)" in shown
     assert "brilliant" in shown
@@ -137,20 +140,48 @@ def test_pyplot_is_never_loaded() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_effects_and_what_words_do_together_are_drawn() -> None:
-    figure = draw(in_context())
+def test_the_waterfall_leads_from_the_base_to_the_score() -> None:
+    explanation = in_context()
+    figure = draw(explanation)
     shown = texts(figure)
-    for part in ("“not” reverses “good”", "Without “", "The empty text scores", "effect"):
+    for part in ("“not” reverses “good”", "Without “", "empty text", "whole text"):
         assert part in shown
-    effects, plane = figure.axes
+    (axes,) = figure.axes
+    bars = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in axes.patches]
+    steps = waterfall.steps(explanation)
+    assert bars == pytest.approx([pytest.approx((step.start, step.end)) for step in steps])
+    assert bars[0][0] == pytest.approx(explanation.base)
+    assert bars[-1][1] == pytest.approx(explanation.target.score, abs=1e-6)
+    figure.canvas.draw()
+    for text in (*figure.texts, *axes.findobj(Annotation)):
+        assert figure.bbox.count_contains(text.get_window_extent().corners()) == 4
+
+
+def test_the_plane_is_drawn_on_request() -> None:
+    effects, plane = draw(in_context(), kind="plane").axes
     assert len(effects.patches) == 10
     widths = [bar.get_width() for bar in effects.patches]
     assert widths == [row.scores["effect"] for row in in_context().top(10)]
     colours = {tuple(colour) for colour in plane.collections[0].get_facecolors().round(2)}
     assert len(colours) == 2  # by effect, though hardly a value is below 0
-    figure.canvas.draw()
-    for text in figure.texts:
-        assert figure.bbox.count_contains(text.get_window_extent().corners()) == 4
+    with pytest.raises(SettingError, match="waterfall"):
+        draw(in_context(), kind="pie")
+
+
+def test_a_font_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fonts, "_characters", lambda: frozenset(range(0x590)))
+    assert "□ stands for 4 characters" in texts(draw(sample("很好 or 不好")))
+    assert "Noto Sans CJK" in texts(draw(sample("很好 or 不好")))
+    assert "stands for" not in texts(draw(sample("plain words")))
+
+
+def test_words_from_right_to_left_do_not_turn_the_sentence() -> None:
+    sentence = "Without “רע” it would say good."
+    assert fonts.literal("plain") == "plain"
+    if fonts.SHAPES:
+        assert fonts.literal(sentence) == "\u200eWithout “\u2068רע\u2069” it would say good."
+    else:
+        assert fonts.literal(sentence) == sentence
 
 
 def test_scores_without_errors_are_drawn(tmp_path: Path) -> None:

@@ -162,7 +162,7 @@ def test_the_fragment_is_one_frame_holding_the_page() -> None:
     explanation: Explanation = sample(HOSTILE)
     ((tag, attributes),) = read(fragment(explanation)).tags
     assert tag == "iframe"
-    assert attributes["srcdoc"] == page(explanation)
+    assert attributes["srcdoc"] == page(explanation, compact=True)
     assert explanation._repr_html_() == fragment(explanation)
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from piste.render.segments import ELISION, Segment, excerpt, segments, shade
-from piste.render.shades import AGAINST, FOR, blend, strengths
+from piste.render.shades import AGAINST, FOR, blend, ends, strengths
 from piste.result.explanation import Explanation
 from tests.render.samples import many, sample
 
@@ -78,8 +78,17 @@ def test_one_endless_word_is_shortened() -> None:
 
 
 def test_strengths_are_relative_to_the_strongest() -> None:
-    explanation = sample("a b c", scores={"lin": np.array([1.0, -4.0, np.nan])})
-    assert strengths(explanation).tolist() == [0.25, -1.0, 0.0]
+    explanation = sample("a b c", scores={"lin": np.array([1.0, -2.0, np.nan])})
+    assert strengths(explanation).tolist() == [0.5, -1.0, 0.0]
+    assert ends(explanation, "lin") == ("−2.00", "+2.00")
+
+
+def test_an_outlier_does_not_pale_the_others() -> None:
+    explanation = sample("a b c a", scores={"lin": np.array([40.0, -2.0, 1.0, 40.0])})
+    assert strengths(explanation).tolist() == [1.0, -0.5, 0.25, 1.0]
+    assert ends(explanation, "lin") == ("≤ −4.00", "≥ +4.00")
+    alone = sample("a b c", scores={"lin": np.array([40.0, 0.0, 0.0])})
+    assert strengths(alone).tolist() == [1.0, 0.0, 0.0]
 
 
 def test_importances_are_weights_without_a_side() -> None:

@@ -1,5 +1,7 @@
 """Text that is safe to show: what hides or reorders characters becomes a visible sign."""
 
+import re
+
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _BIDI = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
 # Joiners U+200C and U+200D stay: emoji and Persian need them.
@@ -25,6 +27,10 @@ _ONE_LINE = {
     ord("\n"): "\N{SYMBOL FOR LINE FEED}",
     ord("\t"): "\N{SYMBOL FOR HORIZONTAL TABULATION}",
 }
+
+# Letters of scripts that run from right to left, and what stands between them.
+_LETTERS = r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+"
+RIGHT_TO_LEFT = re.compile(rf"{_LETTERS}(?:[ \u200c\u200d]+{_LETTERS})*")
 
 
 def visible(text: str) -> str:

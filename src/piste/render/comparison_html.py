@@ -11,7 +11,7 @@ from piste.compare import Comparison
 from piste.render import comparison_words as said
 from piste.render import words
 from piste.render.clean import one_line
-from piste.render.html import assets, hue, level, policy_of
+from piste.render.html import assets, framed, hue, level, policy_of
 from piste.render.segments import Segment, lead, segments
 from piste.render.shades import strengths
 from piste.result.explanation import Explanation
@@ -28,12 +28,21 @@ class Stretch:
     title: str = ""
 
 
-def page(comparison: Comparison) -> str:
-    """A complete document: no network, no foreign script, whatever the text contains."""
+def fragment(comparison: Comparison) -> str:
+    """The compact page in a frame of its own, for a cell of a notebook."""
+    return framed(page(comparison, compact=True), words.decision(comparison.first.target))
+
+
+def page(comparison: Comparison, compact: bool = False) -> str:
+    """A complete document: no network, no foreign script, whatever the text contains.
+
+    compact: the texts and which to trust, all else folded.
+    """
     environment, css, script = _sources()
     parts = segments(comparison.first)
     return environment.get_template("comparison.html.j2").render(
         c=comparison,
+        compact=compact,
         first=comparison.first,
         said=said,
         words=words,
@@ -56,7 +65,8 @@ def _sources() -> tuple[Environment, str, str]:
     loader = environment.loader
     assert loader is not None
     read = functools.partial(loader.get_source, environment)
-    return environment, css + read("comparison.css")[0], read("comparison.js")[0]
+    script = read("comparison.js")[0] + read("frame.js")[0]
+    return environment, css + read("comparison.css")[0], script
 
 
 def _row(explanation: Explanation, parts: list[Segment]) -> list[Stretch]:

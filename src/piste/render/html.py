@@ -6,36 +6,55 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup, escape
 
-from piste.render import together, trust, words
+from piste.render import answer, together, trust, turns, waterfall_chart, words
 from piste.render.chart import Chart, bars, is_scatter, scatter
-from piste.render.clean import one_line, visible
+from piste.render.clean import RIGHT_TO_LEFT, one_line, visible
 from piste.render.segments import Segment, segments, shade
-from piste.render.shades import sided, strengths
+from piste.render.shades import ends, sided, strengths
+from piste.render.waterfall_chart import Waterfall
 from piste.result.explanation import Explanation, Row
 from piste.result.scores import score
 
 SHOWN = 400  # distinct players in the chart and in the table
 LEVELS = 10  # steps of colour
+NAMED = 2  # players for each class
 WIDE = (540.0, 430.0, 15)  # width, height and labels of the chart
 NARROW = (340.0, 340.0, 8)
-FRAME_HEIGHT = 900  # of a notebook cell, until the page inside has measured itself
+_WIDTHS = {"wide": WIDE[0], "narrow": NARROW[0]}
+FRAME_HEIGHT = 400  # of a notebook cell, until the page inside has measured itself
 
 
-def page(explanation: Explanation) -> str:
-    """A complete document: no network, no foreign script, whatever the text contains."""
+@dataclass(frozen=True)
+class ForClass:
+    """What speaks for one class, and the index of its score."""
+
+    label: str
+    score: int
+    text: str
+
+
+def page(explanation: Explanation, compact: bool = False) -> str:
+    """A complete document: no network, no foreign script, whatever the text contains.
+
+    compact: the headline and the text, all else folded, for a cell of a notebook.
+    """
     environment, css, script = assets()
     rows = explanation.top(SHOWN)
     return environment.get_template("page.html.j2").render(
         ex=explanation,
+        compact=compact,
+        answer=answer,
         words=words,
         trust=trust,
         links=together.links(explanation),
-        turning=together.turning(explanation),
+        turns=turns.turns(explanation),
+        unturned=turns.unturned(explanation),
         base=together.base(explanation),
         css=Markup(css),
         script=Markup(script),
@@ -44,20 +63,29 @@ def page(explanation: Explanation) -> str:
         parts=_parts(explanation),
         rows=rows,
         index=index_of(explanation, rows),
-        charts=charts(explanation, rows),
+        classes=classes(explanation),
+        falling=falling(explanation),
+        barred=_barred(explanation, rows),
+        planes=charts(explanation, rows),
         scatter=is_scatter(explanation),
         sided=sided(explanation),
+        ends=ends(explanation, explanation.primary),
         distinct=len({player.group for player in explanation.players}),
         shade=_row_shade(explanation),
     )
 
 
 def fragment(explanation: Explanation) -> str:
-    """The page in a frame of its own, so that cells of a notebook cannot disturb each other."""
+    """The compact page in a frame of its own: cells of a notebook cannot disturb each other."""
+    return framed(page(explanation, compact=True), words.decision(explanation.target))
+
+
+def framed(document: str, title: str) -> str:
+    """A document in a frame that grows with it."""
     return (
-        f'<iframe data-piste-fit title="{escape(visible(words.decision(explanation.target)))}" '
+        f'<iframe data-piste-fit title="{escape(visible(title))}" '
         f'width="100%" height="{FRAME_HEIGHT}" frameborder="0" '
-        f'srcdoc="{escape(page(explanation))}"></iframe>'
+        f'srcdoc="{escape(document)}"></iframe>'
     )
 
 
@@ -73,8 +101,15 @@ def assets() -> tuple[Environment, str, str]:
         lstrip_blocks=True,
     )
     environment.filters |= {"signed": words.signed, "label": one_line, "hue": hue, "level": level}
+    environment.filters["isolated"] = isolated
     read = functools.partial(loader.get_source, environment)
-    return environment, read("style.css")[0], read("linking.js")[0] + read("script.js")[0]
+    script = "".join(read(name)[0] for name in ("linking.js", "script.js", "frame.js"))
+    return environment, read("style.css")[0], script
+
+
+def isolated(text: str) -> Markup:
+    """Words that run from right to left each in a `bdi`, so that the sentence keeps its order."""
+    return Markup(RIGHT_TO_LEFT.sub(r"<bdi>\g<0></bdi>", str(escape(visible(text)))))
 
 
 def source(name: str) -> str:
@@ -130,6 +165,11 @@ def linked(explanation: Explanation) -> dict[str, Any]:
         "labels": [one_line(player.text) for player in players],
         "scores": {name: _numbers(scores.tolist()) for name, scores in explanation.scores.items()},
         "errors": {name: _numbers(errors.tolist()) for name, errors in explanation.errors.items()},
+        "bows": [
+            [link.pair.first, link.pair.second, *_numbers([link.pair.effect])]
+            for link in together.links(explanation)
+        ],
+        "ends": {name: ends(explanation, name) for name in explanation.scores},
         "pairs": [
             [pair.first, pair.second, *_numbers([pair.effect, pair.error])]
             for pair in together.sure_pairs(explanation)
@@ -155,11 +195,41 @@ def index_of(explanation: Explanation, rows: list[Row]) -> dict[int, int]:
     return {row.player.group: places[id(row.player)] for row in rows}
 
 
+def classes(explanation: Explanation) -> list[ForClass]:
+    """Where every class was explained: the strongest words for and against each."""
+    names = list(explanation.scores)
+    told = words.by_class(explanation).items()
+    return [
+        ForClass(one_line(label), names.index(name), _sides(explanation, name))
+        for label, name in told
+    ]
+
+
+def _sides(explanation: Explanation, name: str) -> str:
+    rows = explanation.top(len(explanation.players), name)
+    sides = []
+    for side, sign, most in (("", 1, NAMED), ("against it: ", -1, 1)):
+        some = [row for row in rows if row.scores[name] * sign > 0][:most]
+        said = [f"“{one_line(row.player.text)}” {words.signed(row.scores[name])}" for row in some]
+        sides += [f"{side}{', '.join(said)}"] if said else []
+    return "; ".join(sides) or "nothing"
+
+
+def falling(explanation: Explanation) -> list[tuple[str, Waterfall]]:
+    """The waterfall for wide and narrow windows; none where the scores do not add up."""
+    drawn = {kind: waterfall_chart.chart(explanation, width) for kind, width in _WIDTHS.items()}
+    return [(kind, chart) for kind, chart in drawn.items() if chart is not None]
+
+
 def charts(explanation: Explanation, rows: list[Row]) -> list[tuple[str, Chart]]:
+    """Value against importance where there are both, else bars; for wide and narrow windows."""
     if is_scatter(explanation):
         return [("wide", scatter(rows, *WIDE)), ("narrow", scatter(rows, *NARROW))]
-    name = explanation.primary
-    return [("wide", bars(rows, name, WIDE[0])), ("narrow", bars(rows, name, NARROW[0]))]
+    return _barred(explanation, rows)
+
+
+def _barred(explanation: Explanation, rows: list[Row]) -> list[tuple[str, Chart]]:
+    return [(kind, bars(rows, explanation.primary, width)) for kind, width in _WIDTHS.items()]
 
 
 def _row_shade(explanation: Explanation) -> dict[int, float]:

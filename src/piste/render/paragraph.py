@@ -15,15 +15,20 @@ from matplotlib.transforms import Affine2D
 
 from piste.arrays import FloatArray
 from piste.render.clean import visible
-from piste.render.fonts import drawable, families
+from piste.render.fonts import drawable, families, literal
 from piste.render.segments import Segment, shade
-from piste.render.shades import AGAINST, FOR, RGB, blend
+from piste.render.shades import AGAINST, FOR, RGB, blend, ends, sided
+from piste.render.words import named
+from piste.result.explanation import Explanation
 
 SIZE = 9.5
 LEADING = 15.0
 LONGEST = 40  # characters of an unbroken piece
 WHITE: RGB = (255, 255, 255)
-_PIECES = re.compile(rf"\n|[^\S\n]+|\S{{1,{LONGEST}}}")
+# Between these no space is needed to begin a new line: kana, Han and full-width signs.
+_WIDE = r"\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef"
+_PIECES = re.compile(rf"\n|[^\S\n]+|[{_WIDE}]|[^\s{_WIDE}]{{1,{LONGEST}}}")
+KEY_SIZE = 8.0
 FAINT = 0.03  # weaker scores are not coloured
 
 
@@ -164,6 +169,31 @@ def _paint_piece(figure: Figure, piece: TextPiece, x: float, base: float) -> Non
                 transform=points,
             )
         )
+
+
+def draw_key(figure: Figure, explanation: Explanation, left: float, up: float) -> None:
+    """The scale of the colours, with its numbers, at a place in points."""
+    points = Affine2D().scale(1 / 72) + figure.dpi_scale_trans
+    both = sided(explanation)
+    low, high = ends(explanation, explanation.primary)
+    ahead = f"for {named(explanation.target, 24)}" if both else "weighs more"
+    behind = "against" if both else "weighs less"
+    ruler, at = Ruler(KEY_SIZE), left
+
+    def write(text: str, x: float) -> float:
+        font = FontProperties(family=families(), size=KEY_SIZE)
+        shown = Text(x, up, literal(text), fontproperties=font, parse_math=False, transform=points)
+        shown.set_color("#555555")
+        figure.add_artist(shown)
+        return x + ruler.width(literal(text)) + 5
+
+    at = write(f"{behind}  {low}", at)
+    for k in [k for k in range(-4 if both else 1, 5) if k]:
+        box = Rectangle((at, up - 1.5), 11, 8.5, transform=points, linewidth=0)
+        box.set_facecolor(_hex(blend(WHITE, k / 4 * 0.75)))
+        figure.add_artist(box)
+        at += 11
+    write(f"{high}  {ahead}", at + 5)
 
 
 def colour(strength: float) -> str:

@@ -303,11 +303,11 @@ class Explanation:
 
         return also_written(page(self), path)
 
-    def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
-        """A matplotlib figure, also written to `path` (.png, .svg or .pdf) when given."""
+    def plot(self, path: str | os.PathLike[str] | None = None, kind: str = "waterfall") -> Any:
+        """A figure ("waterfall" or "plane"), also written to `path` (.png, .svg, .pdf) if given."""
         from piste.render.figure import draw
 
-        return draw(self, path)
+        return draw(self, path, kind)
 
     def _repr_html_(self) -> str:
         from piste.render.html import fragment

@@ -8,6 +8,9 @@ function linking() {
   let byGroup = new Map();
   let times = new Map();
   let wordOf = new Map(); // the words of the text by player
+  let bowOf = new Map(); // the arcs that are always there, by their two players
+  const LEVEL = 15; // height of an arc above the next lower one
+  const stage = prepared();
   const PARTNERS = 4; // words that are shown to act together with one
   const playersOf = (element) => element.dataset.p.split(" ").map(Number);
   const groupsOf = (element) => new Set(playersOf(element).map((p) => data.groups[p]));
@@ -29,6 +32,7 @@ function linking() {
       }
     }
     for (const group of data.groups) times.set(group, (times.get(group) || 0) + 1);
+    bows();
   }
 
   const signed = (x) => {
@@ -57,6 +61,7 @@ function linking() {
     for (const group of groups) nameMarks(group);
     if (pair) join(...playersOf(source), source.dataset.side);
     if (source.matches("#text .w")) for (const player of playersOf(source)) link(player);
+    stage?.firstElementChild.classList.toggle("some", stage.querySelector(".bows .on") !== null);
     tell(source);
   }
 
@@ -81,6 +86,8 @@ function linking() {
   function join(first, second, side) {
     const [from, to] = [wordOf.get(first), wordOf.get(second)];
     if (!from || !to || from === to || !drawing) return;
+    const bow = bowOf.get([first, second].sort().join());
+    if (bow) return bow.classList.add("on");
     const [a, b] = [from, to].map((word) => word.getClientRects()[0]);
     const seen = document.getElementById("text").getBoundingClientRect(); // a long text scrolls in it
     const [x1, x2] = [a, b].map((box) => scrollX + box.left + box.width / 2);
@@ -96,6 +103,8 @@ function linking() {
     for (const element of lit) element.classList.remove("on");
     for (const word of partners) word.classList.remove("with");
     drawing?.replaceChildren();
+    stage?.firstElementChild.classList.remove("some");
+    for (const bow of bowOf.values()) bow.classList.remove("on");
     lit = [];
     partners = [];
     for (const name of document.querySelectorAll(".now")) name.textContent = "";
@@ -188,20 +197,137 @@ function linking() {
     if (walk && event.target.matches("[tabindex]")) stopAt(walk, event.target);
   });
 
+  // Words that are out of the text for a while.
+  function strike(players) {
+    for (const word of wordOf.values()) word.classList.remove("out");
+    for (const player of players) wordOf.get(player)?.classList.add("out");
+  }
+
+  // Arcs above the text between words that act together, drawn anew when the text takes another
+  // width. An arc between two lines leaves the upper word downwards and reaches the lower one from
+  // above. Whatever ends in a line needs room above it: levels, short arcs below long ones.
+  function bows() {
+    if (!stage) return;
+    const svg = stage.firstElementChild;
+    svg.replaceChildren();
+    bowOf = new Map();
+    for (const word of stage.querySelectorAll(".foot")) rest(word);
+    const found = levelled((data.bows || []).map(bowBetween).filter(Boolean));
+    for (const bow of found) raise(bow);
+    const strongest = Math.max(...found.map((bow) => Math.abs(bow.effect)));
+    for (const bow of found) svg.append(drawn(bow, strongest));
+  }
+
+  function rest(word) {
+    word.classList.remove("foot");
+    word.style.marginTop = "";
+  }
+
+  const boxOf = (word) => {
+    const [box, origin] = [word.getClientRects()[0], stage.getBoundingClientRect()];
+    const left = box.left - origin.left + stage.scrollLeft;
+    const top = box.top - origin.top + stage.scrollTop;
+    return { x: left + box.width / 2, top, bottom: top + box.height, height: box.height };
+  };
+
+  function bowBetween([first, second, effect]) {
+    const words = [wordOf.get(first), wordOf.get(second)];
+    if (words.some((word) => !word?.getClientRects().length) || words[0] === words[1]) return null;
+    words.sort((a, b) => boxOf(a).bottom - boxOf(b).bottom);
+    const [upper, lower] = words.map(boxOf);
+    const lines = Math.round((lower.bottom - upper.bottom) / (1.2 * lower.height));
+    return { key: [first, second].sort().join(), words, effect, lines, ends: [upper.x, lower.x], row: lower.bottom };
+  }
+
+  const span = (bow) => Math.abs(bow.ends[0] - bow.ends[1]);
+
+  function levelled(found) {
+    const done = [];
+    for (const bow of [...found].sort((a, b) => span(a) - span(b))) {
+      const [middle, half] = [(bow.ends[0] + bow.ends[1]) / 2, Math.max(span(bow), 44) / 2];
+      [bow.low, bow.high, bow.level] = [middle - half, middle + half, 1];
+      for (const other of done) {
+        if (other.lines > 1 || other.row !== bow.row || other.low >= bow.high || bow.low >= other.high) continue;
+        bow.level = Math.max(bow.level, other.level + 1);
+      }
+      done.push(bow);
+    }
+    return done;
+  }
+
+  // Make room above the line where the arc ends: as much as the highest there needs.
+  function raise({ words, level, lines }) {
+    const word = words[1];
+    const room = lines > 1 ? LEVEL / 2 : LEVEL * level + 14;
+    if (room <= parseFloat(word.style.marginTop || 0)) return;
+    word.classList.add("foot");
+    word.style.marginTop = `${room}px`;
+  }
+
+  function drawn({ key, words, effect, lines, level }, strongest) {
+    const make = (name) => document.createElementNS(drawing.namespaceURI, name);
+    const [upper, lower] = words.map(boxOf);
+    const foot = lower.top - 1;
+    const start = lines ? upper.bottom + 1 : foot;
+    const handle = foot - LEVEL * (lines > 1 ? 1 : level * (lines ? 1 : 4 / 3));
+    const [bow, path] = [make("g"), make("path")];
+    path.setAttribute("d", `M${upper.x} ${start}C${upper.x} ${handle} ${lower.x} ${handle} ${lower.x} ${foot}`);
+    path.setAttribute("stroke-width", 1 + (2 * Math.abs(effect)) / strongest);
+    bow.dataset.side = effect > 0 ? "f" : "a";
+    bow.append(path);
+    if (lines > 1) path.classList.add("through");
+    if (!lines) bow.append(amountOn(make("text"), upper.x, lower.x, (foot + 3 * handle) / 4, effect));
+    bowOf.set(key, bow);
+    return bow;
+  }
+
+  function amountOn(text, from, to, y, effect) {
+    text.setAttribute("x", (from + to) / 2);
+    text.setAttribute("y", y - 3);
+    text.textContent = signed(effect);
+    return text;
+  }
+
+  // Where the arcs are drawn: around the text, so that they scroll with it.
+  function prepared() {
+    const text = document.getElementById("text");
+    if (!text || !drawing) return null;
+    const around = text.closest(".stage") ?? document.createElement("div");
+    if (!around.isConnected) {
+      around.className = "stage";
+      text.before(around);
+      around.append(text);
+    }
+    const svg = document.createElementNS(drawing.namespaceURI, "svg");
+    svg.setAttribute("class", "bows");
+    svg.setAttribute("aria-hidden", "true");
+    around.prepend(svg);
+    let width = 0;
+    new ResizeObserver(([{ contentRect }]) => {
+      if (contentRect.width === width) return;
+      width = contentRect.width;
+      bows();
+    }).observe(around);
+    return around;
+  }
+
   // Colouring by another score.
   function colour(name) {
     const weight = data.weights.includes(name);
     const shades = data.shades[name];
-    for (const element of document.querySelectorAll("#text [data-hue], .mark, .chip")) {
+    for (const element of document.querySelectorAll("#text [data-hue], .mark:not(.step), .chip")) {
       const strength = playersOf(element)
         .map((player) => shades[player])
         .reduce((a, b) => (Math.abs(b) > Math.abs(a) ? b : a));
       element.dataset.hue = weight ? "w" : strength > 0 ? "f" : "a";
       element.dataset.k = Math.floor(Math.abs(strength) * 10 + 0.5);
     }
+    const [low, high] = data.ends?.[name] ?? [];
+    for (const end of document.querySelectorAll(".key-low")) end.textContent = low;
+    for (const end of document.querySelectorAll(".key-high")) end.textContent = high;
     document.getElementById("key-sides").hidden = weight;
     document.getElementById("key-weight").hidden = !weight;
   }
 
-  return { show, dark, colour, playersOf, signed, margin };
+  return { show, dark, colour, strike, bows, playersOf, signed, margin };
 }

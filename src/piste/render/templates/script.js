@@ -1,7 +1,7 @@
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const { show, colour } = linking();
+  const { show, colour, strike, bows } = linking();
   show(data);
 
   const select = document.getElementById("score");
@@ -14,6 +14,12 @@
     colour(name);
   }
   select.addEventListener("change", choose);
+  for (const button of document.querySelectorAll("[data-score]")) {
+    button.addEventListener("click", () => {
+      select.value = button.dataset.score;
+      choose();
+    });
+  }
   // A browser may keep the choice over a reload while the colours start anew.
   choose();
 
@@ -41,10 +47,30 @@
 
   heads.forEach((head, column) => head.querySelector("button").addEventListener("click", () => sort(column)));
 
-  // In a notebook the frame grows with the page.
-  const frame = window.frameElement;
-  if (frame && frame.hasAttribute("data-piste-fit")) {
-    const fit = () => { frame.height = Math.ceil(document.body.getBoundingClientRect().height) + 2; };
-    new ResizeObserver(fit).observe(document.body);
+  // What would turn it: a click strikes the words out and shows what the model said then.
+  const turns = [...document.querySelectorAll(".turns button")];
+  function turn(chosen) {
+    const pressed = chosen.getAttribute("aria-pressed") !== "true";
+    for (const button of turns) {
+      const on = pressed && button === chosen;
+      button.setAttribute("aria-pressed", on);
+      document.getElementById(button.getAttribute("aria-controls")).hidden = !on;
+    }
+    strike(pressed ? chosen.dataset.out.split(" ").map(Number) : []);
   }
+  for (const button of turns) button.addEventListener("click", () => turn(button));
+
+  // Paper has a width of its own: the arcs are drawn anew for it, and nothing stays folded.
+  let opened = [];
+  addEventListener("beforeprint", () => {
+    opened = [...document.querySelectorAll("details:not([open])")];
+    for (const fold of opened) fold.open = true;
+    document.documentElement.classList.add("printing");
+    bows();
+  });
+  addEventListener("afterprint", () => {
+    for (const fold of opened) fold.open = false;
+    document.documentElement.classList.remove("printing");
+    bows();
+  });
 })();
