@@ -18,28 +18,37 @@ def serve(
     ] = None,
     host: Annotated[
         str,
-        typer.Option(help="Where to listen. Elsewhere than on this machine a token is needed."),
+        typer.Option(help="The address to listen on. Any but this machine's own needs a token."),
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Which port; 0 takes a free one.")] = 8000,
+    port: Annotated[int, typer.Option(help="The port; 0 takes a free one.")] = 8000,
     token: Annotated[
         str | None,
         typer.Option(
             envvar="PISTE_TOKEN",
-            help="Who asks must know it. One is made where it is needed and not given.",
+            help="Clients must send this token. Generated where one is needed and not given.",
         ),
     ] = None,
-    queue: Annotated[int, typer.Option(help="How many may wait; more are turned away.")] = 16,
+    queue: Annotated[int, typer.Option(help="Requests that may wait; more get a 503.")] = 16,
     max_chars: Annotated[int, typer.Option(help="The longest text, in characters.")] = 20_000,
     timeout: Annotated[float, typer.Option(help="Seconds that a request may take.")] = 300.0,
+    example: Annotated[
+        str | None, typer.Option(help="The text that the page starts with, already explained.")
+    ] = None,
     device: options.Device = None,
     trust_remote_code: options.TrustRemoteCode = False,
 ) -> None:
-    """Open a page that explains texts: type, see, remove words, compare. Needs the extra web."""
+    """Open a page that explains texts: remove or edit words, compare. Needs the extra web."""
     from piste.web.server import serve
-    from piste.web.settings import Settings
+    from piste.web.settings import EXAMPLE, Settings
 
     settings = Settings(
-        host=host, port=port, token=token, queue=queue, max_chars=max_chars, timeout=timeout
+        host=host,
+        port=port,
+        token=token,
+        queue=queue,
+        max_chars=max_chars,
+        timeout=timeout,
+        example=EXAMPLE if example is None else example,
     )
 
     def load() -> "dict[str, Classifier]":
