@@ -143,6 +143,7 @@ class Models(BaseModel):
 
     models: list[ModelInfo]
     settings: list[SettingInfo]
+    targets: list[str] = Field(description="Names for a target beside the labels; all: each class.")
     max_chars: int
     example: str = Field(description="The text that the page starts with.")
 

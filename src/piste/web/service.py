@@ -11,11 +11,12 @@ import numpy as np
 
 from piste.arrays import FloatArray
 from piste.compare import SEVEN, Comparison, compare
-from piste.decision import Decision, in_log_odds
+from piste.decision import RANKS, Decision, in_log_odds
 from piste.errors import InputError, SettingError, choices
 from piste.explain import explain
 from piste.methods import METHODS, find_method, summary
 from piste.models.protocol import Classifier
+from piste.options import ALL
 from piste.result.explanation import Explanation
 from piste.result.facts import Cost
 from piste.web import trials
@@ -88,7 +89,11 @@ class Service:
             for name, model in self.models.items()
         ]
         return Models(
-            models=infos, settings=offered(), max_chars=self.max_chars, example=self.example
+            models=infos,
+            settings=offered(),
+            targets=[*RANKS, ALL],
+            max_chars=self.max_chars,
+            example=self.example,
         )
 
     def check(self, asked: ExplainRequest) -> None:

@@ -15,8 +15,8 @@ CONNECTIONS = 256  # that wait for a request; and as many requests at once
 BODY_SECONDS = 30.0  # in which the whole body of a request must arrive
 MOST_CHARACTERS = 200_000  # whatever --max-chars says: the schema's limit
 EXAMPLE = (
-    "This film is not the masterpiece they promised. The plot is thin and the jokes are tired, "
-    "but the acting is superb and the last ten minutes are simply beautiful."
+    "The plot is thin and the jokes are not funny, but the acting is superb and the ending is "
+    "beautiful."
 )
 
 
