@@ -80,7 +80,7 @@ export class Form {
   twoTexts(open) {
     $("second").hidden = !open;
     $("two").setAttribute("aria-expanded", open);
-    $("two").textContent = open ? "Only one text" : "Add a second text";
+    $("two").textContent = open ? "Only one text" : "Second text";
     this.room();
   }
 

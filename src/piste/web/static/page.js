@@ -98,10 +98,10 @@ function draw(view, sketch) {
   $("text").replaceChildren(...words(view));
   $("text").setAttribute("aria-label", `The explained text; arrow keys move between ${view.unit}s, Enter removes one or puts it back, F2 replaces it`);
   pictures(view);
-  colours(view);
   for (const part of document.querySelectorAll(".more, .trust, .meaning, .side")) part.hidden = sketch;
   together(view);
   link.show(view);
+  colours(view);
   trust(view, sketch);
 }
 
@@ -110,6 +110,7 @@ function colours(view) {
   $("key-sides").hidden = !view.sided;
   $("key-weight").hidden = view.sided;
   [$("below").textContent, $("above").textContent] = view.sides;
+  link.colour(view.primary); // and the numbers at the ends of the colours
 }
 
 function decision(view) {

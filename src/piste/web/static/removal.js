@@ -125,6 +125,7 @@ export class Removal {
       mark.classList.toggle("out", !left.has(groups[this.link.playersOf(mark)[0]]));
     }
     const players = [...this.removed, ...this.edits.keys()].sort((a, b) => a - b);
+    this.link.bows?.(); // a new word may be wider
     $("tray").hidden = !players.length;
     $("gone").replaceChildren(...players.map((player) => this.chip(player)));
   }
