@@ -189,8 +189,10 @@ def test_two_labels_stand_side_by_side(tab: Opened) -> None:
 def test_every_label_and_windows_can_be_chosen(tab: Opened, server: Running) -> None:
     tab.goto(server.url)
     tab.explain(target="all", long="windows")
-    options = tab.page.locator("#score option").all_text_contents()
-    assert "effect: negative" in options
+    expect(tab.word("superb")).to_have_attribute("data-hue", "f")
+    tab.page.locator("#classes button", has_text="negative").click()
+    expect(tab.word("superb")).to_have_attribute("data-hue", "a")
+    expect(tab.page.locator("#for")).to_have_text("negative")
     tab.word("superb").click()
     expect(tab.page.locator(".turned")).to_contain_text("negative")
     assert tab.complaints == []
@@ -198,13 +200,13 @@ def test_every_label_and_windows_can_be_chosen(tab: Opened, server: Running) -> 
 
 def test_warnings_stand_on_top(tab: Opened, server: Running) -> None:
     tab.goto(server.url)
-    tab.explain("superb")  # too short to be checked
+    tab.explain("superb", method="lime")  # too short to be checked
     page = tab.page
     expect(page.locator("#warnings .warning")).to_contain_text("Warning:")
     expect(page.locator("#said")).to_contain_text("Warning:")
     first = page.locator("#result > *:visible").first
     assert first.get_attribute("id") == "warnings"
-    tab.explain()
+    tab.explain(method="context")
     expect(page.locator("#warnings")).to_be_hidden()
 
 

@@ -64,6 +64,7 @@ def full(explanation: Explanation) -> dict[str, Any]:
         "statements": statements,
         "meanings": {visible(name): visible(text) for name, text in meanings.items()},
         "cost": words.cost(explanation),
+        "classes": [[one_line(label), name] for label, name in words.by_class(explanation).items()],
         "in_windows": explanation.settings.get("long") == "windows",
     }
 

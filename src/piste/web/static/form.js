@@ -5,6 +5,7 @@ import { el } from "./draw.js";
 const $ = (id) => document.getElementById(id);
 const FRONT = ["target", "against", "effort"]; // the others are folded away
 const TITLES = { target: "Label", against: "Rather than", long: "Long texts" };
+const EVERY = { all: "all labels" }; // said longer in the list
 const CONTEXT = "context"; // the one method that has an effort
 
 export class Form {
@@ -64,7 +65,7 @@ export class Form {
 
   values(name, names, usual) {
     const labels = this.model.labels.map((label) => [label, label]);
-    const ranks = this.about.targets.map((rank) => [rank, rank]);
+    const ranks = this.about.targets.map((rank) => [rank, EVERY[rank] ?? rank]);
     if (name === "target") return [...ranks, ...labels];
     if (name === "against") return [["", "all others"], ...ranks.slice(0, 2), ...labels];
     const given = names.map((value) => [value, value]);

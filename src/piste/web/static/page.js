@@ -102,6 +102,7 @@ function draw(view, sketch) {
   together(view);
   link.show(view);
   colours(view);
+  classes(view);
   trust(view, sketch);
 }
 
@@ -111,6 +112,22 @@ function colours(view) {
   $("key-weight").hidden = view.sided;
   [$("below").textContent, $("above").textContent] = view.sides;
   link.colour(view.primary); // and the numbers at the ends of the colours
+}
+
+// Where every label was explained: a button each, which colours the text by it.
+function classes({ classes: labels = [] }) {
+  $("classes").hidden = !labels.length;
+  const buttons = labels.map(([label, name], index) => {
+    const button = el("button", { type: "button", "aria-pressed": !index }, el("bdi", {}, label));
+    button.addEventListener("click", () => {
+      for (const other of buttons) other.setAttribute("aria-pressed", other === button);
+      $("score").value = name;
+      $("for").textContent = label;
+      link.colour(name);
+    });
+    return button;
+  });
+  $("classes").replaceChildren("Colour by label ", ...buttons);
 }
 
 function decision(view) {
