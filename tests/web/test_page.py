@@ -394,7 +394,9 @@ def test_the_keyboard_alone_is_enough(tab: Opened, server: Running) -> None:
     page.keyboard.press("Enter")
     expect(page.locator("#finding")).to_contain_text("predicted")
     expect(page.locator("#said")).to_contain_text("predicted")
-    page.keyboard.press("Tab")
+    for _ in range(3):  # past the words that act together, and past remove or replace
+        if page.evaluate("document.activeElement.className") != "gone":
+            page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "gone"
     page.keyboard.press("Enter")
     expect(page.locator("#tray")).to_be_hidden()

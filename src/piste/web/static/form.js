@@ -14,6 +14,9 @@ export class Form {
     $("two").addEventListener("click", () => this.twoTexts($("second").hidden));
     $("model").addEventListener("change", () => this.fill());
     $("method").addEventListener("change", () => this.described());
+    $("given").addEventListener("focus", () => {
+      if ($("given").value === this.about.example) $("given").select(); // what is typed replaces it
+    });
     for (const id of ["given", "pair"]) $(id).addEventListener("input", () => this.room());
   }
 
