@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 
 import piste
 from piste.web.job_queue import JobQueue
@@ -122,8 +123,13 @@ def test_interactions_and_what_would_turn_it_are_told(demo_api):
     assert none["pairs"] is None
     found = events(demo_api.post("/api/explain/stream", json=asked).text)
     result = json.loads(found[-1][1])
-    assert result["view"]["turning"][0].startswith("Without “superb” it would say negative")
+    turned = result["view"]["turning"][0]
+    assert turned["text"].startswith("Without “superb” it would say negative")
+    assert turned["removed"] == told["flip"]["players"]
     assert result["view"]["base"].startswith("The empty text scores")
+    steps = result["view"]["waterfall"]["steps"]
+    assert steps[0]["start"] == ours.base
+    assert steps[-1]["end"] == pytest.approx(ours.target.score)
     assert len(result["explanation"]["pairs"]) == 3
 
 
@@ -134,7 +140,81 @@ def test_effort_is_a_setting_like_any_other(demo_api):
     assert quick["settings"]["effort"] == "quick"
     assert quick["cost"]["forwards"] < usual["cost"]["forwards"]
     assert demo_api.post("/api/explain", json={**asked, "effort": "huge"}).status_code == 422
-    assert "thorough" in demo_api.get("/api/models").json()["efforts"]
+    settings = demo_api.get("/api/models").json()["settings"]
+    effort = next(setting for setting in settings if setting["name"] == "effort")
+    assert "thorough" in effort["names"]
+
+
+def test_all_classes_are_tried_on_the_scale_they_are_explained_on(demo_api, demo):
+    asked = {"text": TEXT, "model": "demo", "target": "all"}
+    explanation = piste.Explanation.from_dict(demo_api.post("/api/explain", json=asked).json())
+    told = demo_api.post("/api/answer", json={**asked, "removed": [1]}).json()
+    without = demo.logits(_ids(demo, TEXT.replace(" plot", "")))[0]
+    assert told["scale"] == explanation.target.scale
+    assert told["whole"]["score"] == pytest.approx(explanation.target.score)
+    assert told["true"]["score"] == pytest.approx(without[1] - without.mean(), abs=1e-5)
+    assert told["true"]["probability"] == pytest.approx(softmax(without)[1], abs=1e-5)
+    assert told["predicted"]["score"] == pytest.approx(
+        explanation.predict(_but(explanation, 1)).score
+    )
+    assert told["predicted"]["probability"] is None  # one class of several tells none
+
+
+def _ids(model: Any, text: str) -> np.ndarray:
+    encoding = model.encode(text)
+    return np.array([[*encoding.frame.prefix, *encoding.ids, *encoding.frame.suffix]])
+
+
+def _but(explanation: piste.Explanation, removed: int) -> list[int]:
+    return [index for index in range(len(explanation.players)) if index != removed]
+
+
+def test_parts_are_predicted_as_the_library_does(demo_api):
+    asked = {"text": TEXT, "model": "demo"}
+    explanation = piste.Explanation.from_dict(demo_api.post("/api/explain", json=asked).json())
+    parts = [[0, 1, 9], [], list(range(10))]
+    told = demo_api.post("/api/predict", json={**asked, "kept": parts}).json()
+    for said, part in zip(told["predicted"], parts, strict=True):
+        prediction = explanation.predict(part)
+        assert said["score"] == pytest.approx(prediction.score)
+        assert said["error"] == pytest.approx(prediction.error)
+
+
+def test_an_edited_text_is_answered_as_that_text_is(demo_api, demo):
+    asked = {"text": TEXT, "model": "demo"}
+    edits = [{"player": 9, "text": "not superb"}, {"player": 0, "text": ""}]
+    told = demo_api.post("/api/edit", json={**asked, "edits": edits}).json()
+    assert told["text"] == TEXT.replace("superb", "not superb").removeprefix("The ")
+    true = piste.explain(told["text"], demo, "occlusion", target="positive").target
+    assert told["true"]["score"] == pytest.approx(true.score, abs=1e-5)
+    assert told["true"]["probability"] == pytest.approx(true.probability, abs=1e-5)
+    assert told["decision"] == ("positive" if true.score > 0 else "negative")
+
+
+def test_both_texts_of_a_pair_are_edited_in_their_places(api):
+    asked = {"text": "a good film", "pair": "a bad end"}
+    edits = [{"player": 1, "text": "superb"}, {"player": 4, "text": "good"}]
+    told = api.post("/api/edit", json={**asked, "edits": edits}).json()
+    assert (told["text"], told["pair"]) == ("a superb film", "a good end")
+    assert told["whole"]["score"] == pytest.approx(0.0)
+    assert told["true"]["score"] == pytest.approx(3.5)
+
+
+def test_an_edit_that_would_be_too_long_is_refused():
+    with client(max_chars=20) as api:
+        body = {"text": "a good film", "edits": [{"player": 1, "text": "very " * 5}]}
+        assert api.post("/api/edit", json=body).status_code == 413
+
+
+def test_a_text_in_windows_is_streamed_and_not_tried(demo_api):
+    text = " ".join(f"The plot of film {number} is thin." for number in range(90))
+    asked = {"text": text, "model": "demo", "long": "windows", "budget": 200, "method": "slalom"}
+    found = events(demo_api.post("/api/explain/stream", json=asked).text)
+    assert found[-1][0] == "result"
+    assert json.loads(found[-1][1])["view"]["in_windows"]
+    told = demo_api.post("/api/answer", json={**asked, "removed": [0]})
+    assert told.status_code == 422
+    assert "windows" in told.json()["error"]
 
 
 def test_a_method_that_predicts_nothing_says_why(demo_api):
@@ -219,7 +299,11 @@ def test_pictures_drawn_at_once_do_not_disturb_each_other(api):
         ("explain", {"text": "good", "method": "slolom"}, 422, "slalom"),
         ("explain", {"text": "good", "model": "other"}, 422, "toy"),
         ("explain", {"text": "good", "target": "neutral"}, 422, "negative"),
-        ("answer", {"text": "good", "removed": [], "long": "windows"}, 422, "windows"),
+        ("edit", {"text": TEXT, "edits": [{"player": 99, "text": "x"}]}, 422, "player 99"),
+        ("edit", {"text": "good", "edits": [{"player": 0, "text": ""}]}, 422, "empty"),
+        ("predict", {"text": TEXT, "kept": [[99]]}, 422, "player 99"),
+        ("predict", {"text": TEXT, "kept": []}, 422, "kept"),
+        ("predict", {"text": TEXT, "kept": [[0]], "method": "occlusion"}, 422, "context"),
         ("explain", {"text": "good", "lexicon": "/etc/passwd"}, 422, "lexicon"),
         ("explain", {"text": "good", "unit": "page"}, 422, "unit"),
         ("explain", {"text": "good bad", "method": "gradients"}, 422, "gradients"),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from piste.web.settings import EXAMPLE
 from tests.browser import Opened as BaseOpened
 from tests.render.test_browser import HOSTILE
 from tests.web.servers import TEXT, Running, running
@@ -34,6 +35,8 @@ class Opened(BaseOpened):
     def explain(self, text: str = TEXT, **choices: str) -> None:
         expect(self.page.locator("#method option")).not_to_have_count(0, timeout=PATIENCE)
         self.page.locator("#given").fill(text)
+        if choices:
+            self.page.locator("#options").evaluate("fold => { fold.open = true; }")
         for name, value in choices.items():
             self.page.locator(f"#{name}").select_option(value)
         self.page.locator("#explain").click()
@@ -66,11 +69,13 @@ def test_a_text_is_explained_and_linked_both_ways(tab: Opened, server: Running) 
     page = tab.page
     expect(page.locator("#label")).to_have_text("positive")
     expect(page.locator("#sure")).to_contain_text("%")
+    expect(page.locator("#sentence")).to_contain_text("mainly because of “superb”")
     expect(page.locator("#said")).to_contain_text("superb")
     assert page.locator("#text").text_content() == TEXT
     assert page.locator(".wide .error").count() > 5
     expect(page.locator("#turns")).to_contain_text("Without “superb” it would say negative")
-    expect(page.locator("#base")).to_contain_text("The empty text scores")
+    expect(page.locator("#statements")).to_contain_text("The empty text scores")
+    page.locator("#plane > summary").click()
     tab.word("superb").hover()
     assert tab.lit("#text .w") == ["superb"]
     assert [text.split(":")[0] for text in tab.lit(".wide .mark")] == ["superb"]
@@ -81,6 +86,128 @@ def test_a_text_is_explained_and_linked_both_ways(tab: Opened, server: Running) 
     expect(tab.word("superb")).to_have_attribute("data-hue", "w")
     assert tab.complaints == []
     assert all(url.startswith((server.url, "blob:")) for url in tab.requests)
+
+
+def test_the_page_starts_with_an_example_that_is_explained(tab: Opened, server: Running) -> None:
+    tab.goto(server.url)
+    tab.finished()
+    page = tab.page
+    assert page.locator("#text").text_content() == page.locator("#given").input_value() == EXAMPLE
+    expect(page.locator("#sentence")).to_contain_text("positive")
+    assert page.locator(".fall tr").count() > 5
+    assert page.url == server.url  # nothing to share yet
+    assert tab.complaints == []
+
+
+def test_the_waterfall_leads_from_the_empty_text_to_the_score(tab: Opened, server: Running) -> None:
+    tab.goto(server.url)
+    tab.explain()
+    rows = tab.page.eval_on_selector_all(
+        "#steps tr", "all => all.map(row => row.lastChild.firstChild.textContent)"
+    )
+    numbers = [float(row.replace("−", "-")) for row in rows]
+    assert sum(numbers[:-1]) == pytest.approx(numbers[-1], abs=0.01 * len(numbers))
+    tab.page.locator("#steps tr", has_text="superb").hover()
+    assert tab.lit("#text .w") == ["superb"]
+
+
+def test_what_would_change_it_is_shown_by_one_click(tab: Opened, server: Running) -> None:
+    tab.goto(server.url)
+    tab.explain()
+    tab.page.locator("#turns button").first.click()
+    expect(tab.page.locator(".gone")).to_have_text("superb")
+    expect(tab.page.locator(".turned")).to_contain_text("negative")
+    assert tab.complaints == []
+
+
+def test_a_word_is_replaced_in_its_place(tab: Opened, server: Running) -> None:
+    tab.goto(server.url)
+    tab.explain()
+    page = tab.page
+    page.locator("[name=mode][value=replace]").check()
+    tab.word("superb").click()
+    page.locator(".edit").fill("dreadful")
+    page.keyboard.press("Enter")
+    expect(tab.word("dreadful")).to_have_attribute("aria-label", "dreadful, in place of superb")
+    expect(page.locator(".turned")).to_contain_text("negative")
+    expect(page.locator(".truth tbody tr")).to_have_count(2)  # nothing was predicted
+    expect(page.locator("#finding")).to_contain_text("The score moves by −")
+    page.locator(".gone").click()
+    expect(tab.word("superb")).to_be_visible()
+    tab.word("superb").focus()
+    page.keyboard.press("F2")
+    page.keyboard.type("never <b>mind</b>")
+    page.keyboard.press("ArrowLeft")  # in the field, not to the next word
+    page.keyboard.press("Escape")
+    expect(page.locator("#tray")).to_be_hidden()
+    page.keyboard.press("F2")
+    page.keyboard.type("dreadful")
+    page.keyboard.press("Enter")
+    expect(page.locator("#afterwards")).to_be_visible()
+    page.locator("#explain-edited").click()
+    tab.finished()
+    assert page.locator("#text").text_content() == TEXT.replace("superb", "dreadful")
+    assert tab.complaints == []
+
+
+def test_two_texts_stand_side_by_side(tab: Opened, server: Running) -> None:
+    tab.goto(server.url)
+    tab.explain()
+    page = tab.page
+    expect(page.locator("#versus")).to_be_hidden()  # two labels are each other's opposite
+    page.locator("#other-text").fill(TEXT.replace("superb", "dreadful"))
+    page.locator("#compare-side").click()
+    expect(page.locator("#columns article")).to_have_count(2)
+    expect(page.locator("#moved")).to_contain_text("positive:")
+    words = page.locator("#changes tbody th").all_text_contents()
+    assert {"superb", "dreadful"} <= set(words)
+    gone = page.locator("#changes tr", has_text="superb").locator("td").all_text_contents()
+    assert gone[1] == "–"
+    assert gone[2][0] == "−"
+    expect(page.locator("#columns article").nth(1)).to_contain_text("dreadful")
+    assert tab.complaints == []
+
+
+def test_two_labels_stand_side_by_side(tab: Opened) -> None:
+    with running("serve", "--port", "0", module="tests.web.topics_server") as topics:
+        tab.goto(topics.url)
+        tab.explain("match battle won army")
+        page = tab.page
+        expect(page.locator("#sentence")).to_contain_text("war")
+        page.locator("[name=other][value=label]").check()
+        page.locator("#other-label").select_option("sport")
+        page.locator("#compare-side").click()
+        expect(page.locator("#columns article")).to_have_count(2)
+        expect(page.locator("#columns article").nth(1)).to_contain_text("sport (")
+        head = page.locator("#changes thead").text_content() or ""
+        assert "war rather than sport" in head
+        army = page.locator("#changes tr", has_text="army").locator("td").last
+        expect(army).to_have_text(re.compile(r"\+3\.0"))  # planted: 2 for war, −1 for sport
+    assert tab.complaints == []
+
+
+def test_every_label_and_windows_can_be_chosen(tab: Opened, server: Running) -> None:
+    tab.goto(server.url)
+    tab.explain(target="all", long="windows")
+    expect(tab.word("superb")).to_have_attribute("data-hue", "f")
+    tab.page.locator("#classes button", has_text="negative").click()
+    expect(tab.word("superb")).to_have_attribute("data-hue", "a")
+    expect(tab.page.locator("#for")).to_have_text("negative")
+    tab.word("superb").click()
+    expect(tab.page.locator(".turned")).to_contain_text("negative")
+    assert tab.complaints == []
+
+
+def test_warnings_stand_on_top(tab: Opened, server: Running) -> None:
+    tab.goto(server.url)
+    tab.explain("superb", method="lime")  # too short to be checked
+    page = tab.page
+    expect(page.locator("#warnings .warning")).to_contain_text("Warning:")
+    expect(page.locator("#said")).to_contain_text("Warning:")
+    first = page.locator("#result > *:visible").first
+    assert first.get_attribute("id") == "warnings"
+    tab.explain(method="context")
+    expect(page.locator("#warnings")).to_be_hidden()
 
 
 def test_removed_words_are_really_removed(tab: Opened, server: Running) -> None:
@@ -122,10 +249,10 @@ def test_effort_belongs_to_context_and_to_the_link(tab: Opened, server: Running)
     tab.goto(server.url)
     tab.explain(method="context", effort="quick")
     assert "effort=quick" in tab.page.url
-    assert tab.page.locator("#links, #turns").count() == 2
     tab.explain(method="lime")
     expect(tab.page.locator("#effort")).to_be_hidden()
-    expect(tab.page.locator("#context")).to_be_hidden()
+    for part in ("#acting", "#changing"):
+        expect(tab.page.locator(part)).to_be_hidden()
     assert "effort" not in tab.page.url
     assert tab.complaints == []
 
@@ -181,18 +308,28 @@ def test_downloads(tab: Opened, server: Running, tmp_path: Path) -> None:
         assert path.read_bytes().lstrip().startswith(start)
 
 
-def test_a_link_restores_everything(tab: Opened, browser: Browser, server: Running) -> None:
+def test_a_link_holds_the_question_and_asks_only_when_confirmed(
+    tab: Opened, browser: Browser, server: Running
+) -> None:
     tab.goto(server.url)
     odd = "A & B = good? #1 % “superb” 映画"
-    tab.explain(odd, method="lime", target="negative", unit="word")
-    address = tab.page.url
+    tab.explain(odd, method="lime", target="negative")
+    tab.page.locator("#copy").click()
+    address = tab.page.locator("#address").input_value()
+    assert tab.page.url == address
     assert not any("superb" in url.split("#")[0] for url in tab.requests)
     context = browser.new_context()
     other = opened(context.new_page())
     other.goto(address)
-    other.finished()
+    expect(other.page.locator("#arrived")).to_be_visible()
     assert other.page.locator("#given").input_value() == odd
     assert other.page.locator("#method").input_value() == "lime"
+    assert not any("explain" in url for url in other.requests)
+    other.page.locator("#confirm").click()
+    other.finished()
+    expect(other.page.locator("#label")).to_have_text("negative")
+    other.page.reload()  # this tab has asked it before
+    other.finished()
     expect(other.page.locator("#label")).to_have_text("negative")
     assert other.complaints == []
     context.close()
@@ -208,6 +345,13 @@ def test_hostile_text_runs_nothing(tab: Opened, server: Running) -> None:
     expect(tab.page.locator("#finding")).to_contain_text("model")
     tab.page.locator("#compare").click()
     expect(tab.page.locator("#rows article").first).to_be_visible()
+    tab.word("good").focus()
+    tab.page.keyboard.press("F2")
+    tab.page.keyboard.type("<img src=x onerror=window.hacked=1>")
+    tab.page.keyboard.press("Enter")
+    expect(tab.page.locator("#afterwards")).to_be_visible()
+    tab.page.locator("#compare-edited").click()
+    expect(tab.page.locator("#columns article")).to_have_count(2)
     assert tab.page.evaluate("window.hacked") is None
     assert tab.page.locator("main img, iframe, object, embed").count() == 0
     assert "{{7*7}}" in (tab.page.locator("#text").text_content() or "")
@@ -250,10 +394,13 @@ def test_the_keyboard_alone_is_enough(tab: Opened, server: Running) -> None:
     page.keyboard.press("Enter")
     expect(page.locator("#finding")).to_contain_text("predicted")
     expect(page.locator("#said")).to_contain_text("predicted")
-    page.keyboard.press("Tab")
+    for _ in range(3):  # past the words that act together, and past remove or replace
+        if page.evaluate("document.activeElement.className") != "gone":
+            page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "gone"
     page.keyboard.press("Enter")
     expect(page.locator("#tray")).to_be_hidden()
+    page.locator("#plane > summary").click()
     page.locator(".wide .mark[tabindex='0']").focus()
     before = tab.lit("#text .w")
     page.keyboard.press("ArrowRight")
@@ -275,18 +422,23 @@ def test_a_phone_needs_no_sideways_scrolling(
     phone.explain("x" * 80 + " is a good film, is it not?")
     phone.word("good").tap()
     expect(phone.page.locator("#finding")).to_contain_text("predicted")
-    for button in ("#compare", "#deletion"):
+    for fold in ("#options", "#plane", ".meaning"):
+        phone.page.locator(f"{fold} > summary").click()
+    phone.page.locator("#compare-side").click()
+    expect(phone.page.locator("#sides")).to_be_visible()
+    phone.page.locator("#copy").click()
+    for button, shown in (("#compare", "#compared"), ("#deletion", "#curve")):
         phone.page.locator(button).click()
-    expect(phone.page.locator("#curve")).to_be_visible()
+        expect(phone.page.locator(shown)).to_be_visible()
     assert phone.page.evaluate("document.documentElement.scrollWidth") <= 360
-    assert phone.page.locator("#charts .chart:visible").count() == 1
+    assert phone.page.locator("#plane-charts .chart:visible").count() == 1
     assert phone.complaints == []
     context.close()
 
 
 def test_the_docs_need_no_network(tab: Opened, server: Running) -> None:
     tab.goto(f"{server.url}docs")
-    expect(tab.page.locator(".endpoint")).to_have_count(8)
+    expect(tab.page.locator(".endpoint")).to_have_count(10)
     expect(tab.page.locator("#endpoints")).to_contain_text("POST /api/explain")
     assert all(url.startswith(server.url) for url in tab.requests)
     assert tab.complaints == []

@@ -3,12 +3,14 @@
 import os
 import random
 import warnings
+from dataclasses import fields
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 
 from piste.methods import METHODS
+from piste.options import Options
 from tests.web.servers import client
 
 if not os.environ.get("CI"):
@@ -29,6 +31,8 @@ OPERATIONS = {
     "/api/explain/stream": "POST",
     "/api/download/{kind}": "POST",
     "/api/answer": "POST",
+    "/api/predict": "POST",
+    "/api/edit": "POST",
     "/api/deletion": "POST",
     "/api/compare": "POST",
     "/api/compare/stream": "POST",
@@ -47,10 +51,12 @@ def sensible(body: dict[str, Any]) -> dict[str, Any]:
     chosen = {
         "method": draw.choice([*METHODS]),
         "model": draw.choice(["toy", None]),
-        "target": draw.choice([None, "predicted", "runner-up", "positive"]),
+        "target": draw.choice([None, "predicted", "runner-up", "positive", "all"]),
         "budget": draw.choice([None, 1, 30, 300]),
         "methods": draw.choice([None, draw.sample([*METHODS], 3)]),
         "removed": draw.sample(range(5), 2),
+        "kept": [draw.sample(range(5), 2)],
+        "edits": [{"player": draw.randrange(5), "text": draw.choice(["", "good", "\u202e"])}],
     }
     return body | {name: chosen[name] for name in chosen if name in body}
 
@@ -86,3 +92,13 @@ def test_every_operation_is_in_the_schema():
     with client() as api:
         paths = api.get("/openapi.json").json()["paths"]
     assert {path: next(iter(verbs)).upper() for path, verbs in paths.items()} == OPERATIONS
+
+
+def test_every_setting_of_the_table_is_in_the_schema_and_in_the_form():
+    remote = {field.name for field in fields(Options) if field.metadata["remote"]}
+    with client() as api:
+        schemas = api.get("/openapi.json").json()["components"]["schemas"]
+        offered = api.get("/api/models").json()["settings"]
+    assert {setting["name"] for setting in offered} == remote
+    for request in ("ExplainRequest", "RemovalRequest", "PredictRequest", "EditRequest"):
+        assert remote <= set(schemas[request]["properties"])

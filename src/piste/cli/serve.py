@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def serve(
     model: Annotated[
         list[str] | None,
-        typer.Option(help="A hub name, a folder or demo; repeat it for several models."),
+        typer.Option(help="A hub name, a directory or demo; give it again for several."),
     ] = None,
     host: Annotated[
         str,
@@ -28,18 +28,27 @@ def serve(
             help="Clients must send this token. Generated when one is needed and not given.",
         ),
     ] = None,
-    queue: Annotated[int, typer.Option(help="Requests that may wait; more are refused.")] = 16,
+    queue: Annotated[int, typer.Option(help="Requests that may wait; more get a 503.")] = 16,
     max_chars: Annotated[int, typer.Option(help="Longest text, in characters.")] = 20_000,
     timeout: Annotated[float, typer.Option(help="Seconds a request may take.")] = 300.0,
+    example: Annotated[
+        str | None, typer.Option(help="The text that the page starts with, already explained.")
+    ] = None,
     device: options.Device = None,
     trust_remote_code: options.TrustRemoteCode = False,
 ) -> None:
-    """Serve a web page and an API that explain texts. Needs the extra web."""
+    """Open a page that explains texts: remove or edit words, compare. Needs the extra web."""
     from piste.web.server import serve
-    from piste.web.settings import Settings
+    from piste.web.settings import EXAMPLE, Settings
 
     settings = Settings(
-        host=host, port=port, token=token, queue=queue, max_chars=max_chars, timeout=timeout
+        host=host,
+        port=port,
+        token=token,
+        queue=queue,
+        max_chars=max_chars,
+        timeout=timeout,
+        example=EXAMPLE if example is None else example,
     )
 
     def load() -> "dict[str, Classifier]":

@@ -24,9 +24,13 @@ from piste.web.job_queue import Busy, Closing, Job, JobQueue, Late
 from piste.web.requests import (
     CompareRequest,
     Curve,
+    EditAnswer,
+    EditRequest,
     ExplainRequest,
     Failure,
     Models,
+    Predictions,
+    PredictRequest,
     RemovalAnswer,
     RemovalRequest,
 )
@@ -59,7 +63,7 @@ class Server:
 
     def __init__(self, models: Mapping[str, Classifier], settings: Settings) -> None:
         self.settings = settings
-        self.service = Service(models, settings.max_chars)
+        self.service = Service(models, settings.max_chars, settings.example)
         self.queue = JobQueue(settings.queue, settings.workers)
         self.app = _application(self)
         self.guarded = Guard(self.app, settings)
@@ -234,6 +238,18 @@ def _trying(app: FastAPI, server: Server) -> None:
     async def answer(asked: RemovalRequest, request: Request) -> RemovalAnswer:
         """The model's true answer to the text without some words, and the predicted one."""
         job = server.job(asked, lambda job: service.answer(asked, job), quick=True)
+        return await server.finished(request, job)  # type: ignore[no-any-return]
+
+    @app.post("/api/predict", responses=FAILURES)
+    async def predict(asked: PredictRequest, request: Request) -> Predictions:
+        """What the explanation predicts for parts of the text; the model is not asked again."""
+        job = server.job(asked, lambda job: service.predictions(asked, job), quick=True)
+        return await server.finished(request, job)  # type: ignore[no-any-return]
+
+    @app.post("/api/edit", responses=FAILURES)
+    async def edit(asked: EditRequest, request: Request) -> EditAnswer:
+        """The model's answer to the text with words replaced."""
+        job = server.job(asked, lambda job: service.edited(asked, job), quick=True)
         return await server.finished(request, job)  # type: ignore[no-any-return]
 
     @app.post("/api/deletion", responses=FAILURES)

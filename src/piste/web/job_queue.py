@@ -66,7 +66,7 @@ class Job:
         now = time.monotonic()
         if now - self.told >= OFTEN:
             self.told = now
-            self.tell("progress", {"done": done, "planned": planned})
+            self.tell("progress", {"done": int(done), "planned": int(planned)})  # numpy has its own
 
     def check(self) -> None:
         if self.stopped.is_set():

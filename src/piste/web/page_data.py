@@ -6,8 +6,8 @@ import threading
 from typing import Any
 
 from piste.compare import Comparison
+from piste.render import answer, together, trust, waterfall, words
 from piste.render import comparison_words as said
-from piste.render import together, trust, words
 from piste.render.chart import Chart, Label, Mark, is_scatter
 from piste.render.clean import one_line, visible
 from piste.render.html import SHOWN, charts, hue, index_of, level, linked
@@ -25,9 +25,15 @@ def view(explanation: Explanation) -> dict[str, Any]:
     return {
         **linked(explanation),
         "decision": words.decision(target),
+        "sentence": answer.decided(explanation),
         "label": words.named(target, 80),
+        "target": target.label,
+        "choices": list(target.labels),
+        "sides": list(words.sides(target)),
         "others": words.alternatives(target),
         "score": words.score_of(target),
+        "target_score": target.score,
+        "scale": one_line(target.scale, 60),
         "probability": target.probability,
         "share": None if target.probability is None else words.percent(target.probability),
         "unit": explanation.unit,
@@ -50,13 +56,52 @@ def full(explanation: Explanation) -> dict[str, Any]:
         meanings["±"] = words.ERRORS
     return {
         **view(explanation),
+        "sentence": visible(answer.sentence(explanation)),
+        "waterfall": _waterfall(explanation),
         "links": [_link(link) for link in together.links(explanation)],
-        "turning": [visible(sentence) for sentence in together.turning(explanation)],
+        "turning": _turning(explanation),
         "base": together.base(explanation),
         "statements": statements,
         "meanings": {visible(name): visible(text) for name, text in meanings.items()},
         "cost": words.cost(explanation),
+        "classes": [[one_line(label), name] for label, name in words.by_class(explanation).items()],
+        "in_windows": explanation.settings.get("long") == "windows",
     }
+
+
+def _waterfall(explanation: Explanation) -> dict[str, Any] | None:
+    """The steps from the base to the score; None where the scores do not lead there."""
+    steps = waterfall.steps(explanation)
+    if not steps:
+        return None
+    index = index_of(explanation, explanation.top(len(explanation.players)))
+    return {
+        "base": explanation.base,
+        "score": explanation.target.score,
+        "steps": [
+            {
+                "label": step.label,
+                "start": step.start,
+                "end": step.end,
+                "error": step.error,
+                "player": None if step.group is None else index[step.group],
+            }
+            for step in steps
+        ],
+    }
+
+
+def _turning(explanation: Explanation) -> list[dict[str, Any]]:
+    """What would turn the decision and what keeps it, with the players to remove to see it."""
+    everyone, removed = range(len(explanation.players)), []
+    if explanation.flip is not None:
+        removed.append(list(explanation.flip.players))
+    if explanation.core is not None:
+        removed.append([index for index in everyone if index not in explanation.core.players])
+    sentences = [visible(sentence) for sentence in together.turning(explanation)]
+    return [
+        {"text": text, "removed": players} for text, players in zip(sentences, removed, strict=True)
+    ]
 
 
 def _link(link: together.Link) -> dict[str, Any]:

@@ -7,15 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, create_model
 
-from piste.options import Options
+from piste.options import DEFAULT, Options
 from piste.web.settings import MOST_CHARACTERS
 
 Name = Annotated[str, Field(max_length=200)]
+PlayerIndex = Annotated[StrictInt, Field(ge=0, lt=MOST_CHARACTERS)]
+MOST_PARTS = 100  # predicted by one request
 Request = TypeVar("Request", bound="ExplainRequest")
 # What a client may set: not files of the server's, nor how much memory it takes.
 SETTINGS = {
     setting.name: setting for setting in dataclasses.fields(Options) if setting.metadata["remote"]
 }
+Kind = Literal["text", "whole number", "number"]
+KINDS: dict[type, Kind] = {int: "whole number", float: "number"}
 LIMITS: dict[str, dict[str, Any]] = {  # beyond what `Options` checks: one client among others
     "seed": {"ge": 0, "lt": 2**31},
     "budget": {"ge": 1, "le": 20_000},
@@ -51,9 +55,34 @@ class ExplainRequest(BaseModel):
 class RemovalRequest(ExplainRequest):
     """The same, and which of its words are removed."""
 
-    removed: list[Annotated[StrictInt, Field(ge=0, lt=MOST_CHARACTERS)]] = Field(
+    removed: list[PlayerIndex] = Field(
         max_length=MOST_CHARACTERS, description="Indices into the explanation's `players`."
     )
+
+
+class PredictRequest(ExplainRequest):
+    """The same, and the parts of the text whose score is to be predicted."""
+
+    kept: list[list[PlayerIndex]] = Field(
+        min_length=1,
+        max_length=MOST_PARTS,
+        description="For each part, the indices of the `players` that stay.",
+    )
+
+
+class Edit(BaseModel):
+    """A word of the text, and what stands in its place."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    player: PlayerIndex = Field(description="Index into the explanation's `players`.")
+    text: str = Field(max_length=MOST_CHARACTERS, description="The new words; empty removes it.")
+
+
+class EditRequest(ExplainRequest):
+    """The same, and which of its words are replaced."""
+
+    edits: list[Edit] = Field(max_length=MOST_CHARACTERS)
 
 
 class CompareRequest(ExplainRequest):
@@ -86,6 +115,8 @@ def _field(setting: dataclasses.Field[Any]) -> tuple[Any, Any]:
 if not TYPE_CHECKING:  # mypy reads the classes above
     ExplainRequest = _with_settings(ExplainRequest)
     RemovalRequest = _with_settings(RemovalRequest)
+    PredictRequest = _with_settings(PredictRequest)
+    EditRequest = _with_settings(EditRequest)
     CompareRequest = _with_settings(CompareRequest)
 
 
@@ -97,20 +128,47 @@ class ModelInfo(BaseModel):
     methods: dict[str, str] = Field(description="The methods that apply, and what they give.")
 
 
+class SettingInfo(BaseModel):
+    """A setting of an explanation, as in `piste.explain`."""
+
+    name: str
+    help: str
+    kind: Kind
+    names: list[str] = Field(description="The values it can have; empty where there are others.")
+    default: str | int | float | None
+
+
 class Models(BaseModel):
     """What can be asked of this server."""
 
     models: list[ModelInfo]
-    units: list[str]
-    efforts: list[str] = Field(description="Of the method context.")
+    settings: list[SettingInfo]
+    targets: list[str] = Field(description="Names for a target beside the labels; all: each class.")
     max_chars: int
+    example: str = Field(description="The text that the page starts with.")
+
+
+def offered() -> list[SettingInfo]:
+    """The settings that a client may choose, for a form."""
+    return [
+        SettingInfo(
+            name=setting.name,
+            help=setting.metadata["help"],
+            kind=KINDS.get(setting.metadata["kind"], "text"),
+            names=list(setting.metadata["names"]),
+            default=getattr(DEFAULT, setting.name),
+        )
+        for setting in SETTINGS.values()
+    ]
 
 
 class Said(BaseModel):
     """A score of the target, on its scale."""
 
     score: float
-    probability: float | None = Field(description="None on the raw scale.")
+    probability: float | None = Field(
+        description="None on the raw scale, and where a score predicted for all classes has none."
+    )
     error: float | None = Field(
         None, description="Standard error of the score; None where it is not known, 0 if asked."
     )
@@ -128,6 +186,27 @@ class RemovalAnswer(BaseModel):
     decision: str = Field(description="The label that it chooses without the words.")
     predicted: Said | None = Field(description="The explanation; None if it predicts no answers.")
     why: str | None = Field(description="Why nothing is predicted.")
+
+
+class Predictions(BaseModel):
+    """What the explanation predicts for parts of the text, in the order they were asked."""
+
+    label: str = Field(description="The explained label; of a contrast, both: A rather than B.")
+    scale: str
+    predicted: list[Said]
+
+
+class EditAnswer(BaseModel):
+    """The model's answer to the edited text."""
+
+    text: str = Field(description="The edited text.")
+    pair: str | None = Field(description="The edited second text, where there is one.")
+    label: str = Field(description="The explained label; of a contrast, both: A rather than B.")
+    scale: str
+    whole: Said = Field(description="The model, on the text as it was.")
+    true: Said = Field(description="The model, on the edited text.")
+    before: str = Field(description="The label that the model chose for the text as it was.")
+    decision: str = Field(description="The label that it chooses for the edited text.")
 
 
 class Curve(BaseModel):

@@ -5,38 +5,40 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
-from scipy.special import expit
 
 from piste.arrays import FloatArray
 from piste.compare import SEVEN, Comparison, compare
-from piste.decision import Decision, in_log_odds
-from piste.errors import InputError, PisteError, SettingError, choices
+from piste.decision import RANKS, Decision, in_log_odds
+from piste.errors import InputError, SettingError, choices
 from piste.explain import explain
 from piste.methods import METHODS, find_method, summary
-from piste.metrics.deletion import deletion_curve
 from piste.models.protocol import Classifier
-from piste.options import EFFORTS, UNITS
-from piste.result.explanation import Explanation, Target
+from piste.options import ALL
+from piste.result.explanation import Explanation
 from piste.result.facts import Cost
-from piste.text.players import Players
+from piste.web import trials
 from piste.web.job_queue import Job
 from piste.web.requests import (
     CompareRequest,
     Curve,
+    EditAnswer,
+    EditRequest,
     ExplainRequest,
     ModelInfo,
     Models,
+    Predictions,
+    PredictRequest,
     RemovalAnswer,
     RemovalRequest,
-    Said,
+    offered,
 )
+from piste.web.settings import EXAMPLE
+from piste.web.trials import OpenDecision
 
 KEPT = 64  # texts, and as many explanations
-MOST_ANSWERS = 4096  # of one text
 ORDERS = 5  # random ones, beside a deletion curve
 Kept = TypeVar("Kept")
 OnRound = Callable[[Explanation], None]
@@ -67,41 +69,17 @@ class Recent(OrderedDict[object, Kept]):
         return value
 
 
-@dataclass
-class OpenDecision:
-    """A decision that a page looks at: its words can be removed, and the model asked again."""
-
-    decision: Decision
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def without(self, removed: set[int]) -> tuple[float, int]:
-        """The target's score and the model's choice for the text without these players."""
-        with self.lock:
-            self.forget()
-            return self.decision.without(removed)
-
-    def curve(self, scores: FloatArray) -> tuple[list[float], FloatArray]:
-        """Shares of the words removed, and the probability that is left; highest-scored first."""
-        with self.lock:
-            self.forget()
-            shares, falls = deletion_curve(self.decision, scores)
-        whole = self.decision.probabilities(np.array([self.decision.target.score]))
-        return [0.0, *shares.tolist()], np.concatenate([whole, whole - falls])
-
-    def forget(self) -> None:
-        """Clear the cached answers when there are too many."""
-        if len(self.decision.query.answers) > MOST_ANSWERS:
-            self.decision.query.answers.clear()
-
-
 class Service:
     """The served models, with caches of recent decisions and explanations."""
 
-    def __init__(self, models: Mapping[str, Classifier], max_chars: int) -> None:
+    def __init__(
+        self, models: Mapping[str, Classifier], max_chars: int, example: str = EXAMPLE
+    ) -> None:
         if not models:
             raise SettingError("There is no model to serve.", "Give one: --model demo.")
         self.models: dict[str, Classifier] = dict(models)
         self.max_chars = max_chars
+        self.example = example if len(example) <= max_chars else ""
         self.decisions: Recent[OpenDecision] = Recent()
         self.explanations: Recent[Explanation] = Recent()
 
@@ -111,19 +89,26 @@ class Service:
             for name, model in self.models.items()
         ]
         return Models(
-            models=infos, units=list(UNITS), efforts=list(EFFORTS), max_chars=self.max_chars
+            models=infos,
+            settings=offered(),
+            targets=[*RANKS, ALL],
+            max_chars=self.max_chars,
+            example=self.example,
         )
 
     def check(self, asked: ExplainRequest) -> None:
         """Refuse what can be refused before the request is queued."""
-        size = len(asked.text) + len(asked.pair or "")
+        self._check_size(asked.text, asked.pair)
+        self.model(asked)
+        find_method(asked.method)
+
+    def _check_size(self, text: str, pair: str | None) -> None:
+        size = len(text) + len(pair or "")
         if size > self.max_chars:
             raise TooLong(
                 f"The text has {size:,} characters.",
                 f"This server takes {self.max_chars:,}; --max-chars changes that.",
             )
-        self.model(asked)
-        find_method(asked.method)
 
     def model(self, asked: ExplainRequest) -> Classifier:
         name = next(iter(self.models)) if asked.model is None else asked.model
@@ -158,7 +143,7 @@ class Service:
 
         def show_round(scores: Mapping[str, FloatArray]) -> None:
             job.check()
-            if watch is not None:
+            if watch is not None and asked.options().long != "windows":  # those have own players
                 watch(_sketch(asked, open_decision.decision, scores))
 
         explanation = explain(
@@ -174,26 +159,29 @@ class Service:
 
     def answer(self, asked: RemovalRequest, job: Job) -> RemovalAnswer:
         """The model's answer without these words, beside the explanation's prediction."""
-        explanation, tried = self.explanation(asked, job), self._tried(asked)
-        removed, target = set(asked.removed), explanation.target
-        _check_removed(removed, tried.decision.players)
-        (score, choice), (_, before) = tried.without(removed), tried.without(set())
-        predicted, why = _predicted(explanation, sorted(removed))
-        return RemovalAnswer(
-            removed=sorted(removed),
-            label=target.title,
-            scale=target.scale,
-            whole=_said(target.score, target),
-            true=_said(score, target),
-            before=target.labels[before],
-            decision=target.labels[choice],
-            predicted=predicted,
-            why=why,
-        )
+        explanation = self.explanation(asked, job)
+        return trials.removal(self._tried(asked, explanation), explanation, set(asked.removed))
+
+    def edited(self, asked: EditRequest, job: Job) -> EditAnswer:
+        """The model's answer to the text with words replaced."""
+        explanation = self.explanation(asked, job)
+        changes = {edit.player: edit.text for edit in asked.edits}
+        first, second = trials.edited_texts(asked.text, asked.pair, explanation, changes)
+        self._check_size(first, second)
+        job.check()
+        return trials.edit(self._tried(asked, explanation), explanation, first, second)
+
+    def predictions(self, asked: PredictRequest, job: Job) -> Predictions:
+        """What the explanation predicts for parts of the text; the model is not asked."""
+        explanation = self.explanation(asked, job)
+        target = explanation.target
+        predicted = [trials.predicted(explanation, part) for part in asked.kept]
+        return Predictions(label=target.title, scale=target.scale, predicted=predicted)
 
     def deletion(self, asked: ExplainRequest, job: Job) -> Curve:
         """How the answer falls while the highest-scored words go, and while any words go."""
-        explanation, tried = self.explanation(asked, job), self._tried(asked)
+        explanation = self.explanation(asked, job)
+        tried = self._tried(asked, explanation)
         target = tried.decision.target
         shares, ours = tried.curve(explanation.scores[explanation.primary])
         rng, chance = np.random.default_rng(0), []
@@ -223,11 +211,11 @@ class Service:
             **asked.options().named(),
         )
 
-    def _tried(self, asked: ExplainRequest) -> OpenDecision:
-        """The decision whose words are removed; the model must read the text at once for that."""
-        if asked.options().long == "windows":
+    def _tried(self, asked: ExplainRequest, explanation: Explanation) -> OpenDecision:
+        """The decision whose words are changed; the model must read the text at once for that."""
+        if explanation.settings.get("long") == "windows":
             raise SettingError(
-                "Words of a text in windows cannot be removed one by one.",
+                "The model read this text in windows, so single words cannot be tried.",
                 'Leave long="windows" out.',
             )
         return self.decision(asked)
@@ -236,31 +224,6 @@ class Service:
 def applicable(model: Classifier) -> dict[str, str]:
     """The methods that can run on the model, and what each gives."""
     return {name: summary(method) for name, method in METHODS.items() if method.runs_on(model)}
-
-
-def _check_removed(removed: set[int], players: Players) -> None:
-    if removed and max(removed) >= len(players):
-        last = len(players) - 1
-        raise SettingError(f"There is no player {max(removed)}.", f"The last is {last}.")
-    if len(removed) == len(players):
-        raise SettingError(f"Every {players.unit} is removed.", "Leave at least one to ask about.")
-
-
-def _predicted(explanation: Explanation, removed: list[int]) -> tuple[Said | None, str | None]:
-    target = explanation.target
-    try:
-        if explanation.parts is not None:
-            kept = set(range(len(explanation.players))) - set(removed)
-            prediction = explanation.predict(kept)
-            return _said(prediction.score, target, prediction.error), None
-        return _said(target.score - explanation.change(removed), target), None
-    except PisteError as error:
-        return None, str(error)
-
-
-def _said(score: float, target: Target, error: float | None = None) -> Said:
-    sure = None if target.probability is None else float(expit(score))
-    return Said(score=score, probability=sure, error=error)
 
 
 def _sketch(

@@ -14,6 +14,10 @@ LEAST_TOKEN = 16  # characters, where others can reach the server
 CONNECTIONS = 256  # that wait for a request; and as many requests at once
 BODY_SECONDS = 30.0  # in which the whole body of a request must arrive
 MOST_CHARACTERS = 200_000  # whatever --max-chars says: the schema's limit
+EXAMPLE = (
+    "The plot is thin and the jokes are not funny, but the acting is superb and the ending is "
+    "beautiful."
+)
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,7 @@ class Settings:
     workers: int = 2  # explanations that run at once
     max_chars: int = 20_000  # of both texts together
     timeout: float = 300.0  # seconds a request may take, waiting included
+    example: str = EXAMPLE  # the text that the page starts with
 
     @property
     def is_local(self) -> bool:

@@ -50,6 +50,34 @@ export function bar(share) {
   return svg("svg", { class: "share", viewBox: "0 0 100 6", preserveAspectRatio: "none", "aria-hidden": true }, rest, part);
 }
 
+// From the base to the score, a row a word; linked: its rows light the words of the page's text.
+export function waterfall({ base, score, steps }, scale, link, linked, range = reach([{ base, score, steps }])) {
+  const [low, high] = range;
+  const x = (value) => 2 + (96 * (value - low)) / (high - low || 1);
+  const end = (title, value) => step(title, [value, value], x, link.signed(value), { class: "end" });
+  const rows = steps.map(({ label, start, end, error, player }) => {
+    const change = [link.signed(end - start), error ? el("small", {}, link.margin(error)) : ""];
+    return step(label, [start, end], x, change, linked && player !== null ? { "data-p": player } : {});
+  });
+  const body = el("tbody", {}, end("empty text", base), ...rows, end("whole text", score));
+  return el("table", { class: "fall" }, el("caption", { class: "unseen" }, `From the empty text to the whole text, in ${scale}`), body);
+}
+
+// From where to where waterfalls go, 0 included: side by side they share it.
+export function reach(falls) {
+  const all = falls.flatMap(({ base, score, steps }) => [base, score, 0, ...steps.flatMap(({ start, end }) => [start, end])]);
+  return [Math.min(...all), Math.max(...all)];
+}
+
+function step(title, [start, end], x, told, attributes) {
+  const [from, to] = [start, end].map(x).sort((a, b) => a - b);
+  const kind = start === end ? "stand" : end > start ? "up" : "down";
+  const zero = svg("line", { class: "zero", x1: x(0), x2: x(0), y1: 0, y2: 10 });
+  const mark = svg("rect", { class: kind, x: from - (start === end ? 0.6 : 0), width: Math.max(to - from, start === end ? 1.2 : 0.4), y: 1, height: 8 });
+  const drawing = svg("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": true }, zero, mark);
+  return el("tr", attributes, el("th", { scope: "row" }, el("bdi", {}, title)), el("td", { class: "span" }, drawing), el("td", {}, ...[told].flat()));
+}
+
 function grid(across, up, [left, top, right, bottom]) {
   const kind = (text) => (text === "0" ? "zero" : "grid");
   return [

@@ -1,17 +1,18 @@
-// The page: a form, a stream of answers, and what is asked for afterwards.
+// The page: a question, a stream of answers, and what is asked for afterwards.
 
 import { Failure, file, json, keep, stream } from "./api.js";
-import { chart, curve, el, linked, percent, row, words } from "./draw.js";
+import { chart, curve, el, linked, percent, row, waterfall, words } from "./draw.js";
+import { Form, options } from "./form.js";
 import { Removal } from "./removal.js";
+import { address, arrived, copied, remember } from "./share.js";
+import { Side } from "./side.js";
 
 const $ = (id) => document.getElementById(id);
-const EXAMPLE =
-  "This film is not the masterpiece they promised. The plot is thin and the jokes are tired, but the acting " +
-  "is superb and the last ten minutes are simply beautiful. I left the cinema smiling.";
 
 const link = linking(); // of the reports: hover, focus, arrow keys, colours
+const form = new Form();
 const removal = new Removal(link, problem, say);
-let about = { models: [] };
+const side = new Side(link, more, reveal);
 let asked = null; // what the shown explanation answers
 let running = null; // of the explanation; `later` of what is asked afterwards
 let later = null;
@@ -29,70 +30,7 @@ function say(text) {
   $("said").textContent = text;
 }
 
-const shown = (error) => (error instanceof Failure ? error : new Failure("The page stumbled.", String(error)));
-
-// The form
-
-function options(select, pairs, chosen) {
-  select.replaceChildren(...pairs.map(([value, text]) => el("option", { value }, text)));
-  if (pairs.some(([value]) => value === chosen)) select.value = chosen;
-}
-
-const model = () => about.models.find(({ name }) => name === $("model").value) ?? about.models[0];
-
-function fill(wanted = {}) {
-  options($("model"), about.models.map(({ name }) => [name, name]), wanted.model ?? $("model").value);
-  const { methods, labels } = model();
-  options($("method"), Object.keys(methods).map((name) => [name, name]), wanted.method ?? $("method").value);
-  const ranks = [["predicted", "predicted"], ["runner-up", "runner-up"]];
-  options($("target"), [...ranks, ...labels.map((label) => [label, label])], wanted.target ?? $("target").value);
-  const units = ["word", ...about.units.filter((unit) => unit !== "word")];
-  options($("unit"), units.map((unit) => [unit, unit]), wanted.unit ?? $("unit").value);
-  options($("effort"), about.efforts.map((effort) => [effort, effort]), wanted.effort ?? ($("effort").value || "normal"));
-  described();
-}
-
-function described() {
-  $("about").textContent = model().methods[$("method").value] ?? "";
-  $("how-much").hidden = $("method").value !== "context"; // the one method that has it
-}
-
-function twoTexts(open) {
-  $("second").hidden = !open;
-  $("two").setAttribute("aria-expanded", open);
-  $("two").textContent = open ? "Only one text" : "Add a second text";
-}
-
-function question() {
-  const pair = $("second").hidden || !$("pair").value.trim() ? null : $("pair").value;
-  const picked = (id) => $(id).value;
-  const effort = $("how-much").hidden ? null : picked("effort");
-  return { text: picked("given"), pair, model: picked("model"), method: picked("method"), effort, target: picked("target"), unit: picked("unit") };
-}
-
-function room() {
-  const size = $("given").value.length + ($("second").hidden ? 0 : $("pair").value.length);
-  $("room").hidden = size < about.max_chars * 0.8;
-  $("room").textContent = `${size.toLocaleString("en")} of ${about.max_chars.toLocaleString("en")} characters.`;
-}
-
-// The link: all of the state is in the fragment, which no browser sends to a server.
-
-function remember(wanted) {
-  const state = new URLSearchParams(Object.entries(wanted).filter(([, value]) => value !== null));
-  history.replaceState(null, "", `#${state}`);
-}
-
-function restore() {
-  const state = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
-  if (!state.text) return false;
-  $("given").value = state.text;
-  $("pair").value = state.pair ?? "";
-  twoTexts(Boolean(state.pair));
-  fill(state);
-  room();
-  return true;
-}
+const shown = (error) => (error instanceof Failure ? error : new Failure("Something went wrong on this page.", String(error)));
 
 // The explanation
 
@@ -104,17 +42,17 @@ function waiting(which, on) {
 
 function progress(which, { done, planned, before }) {
   if (planned) $(`bar${which}`).value = Math.min(1, done / planned);
-  const asked = planned ? `${done.toLocaleString("en")} of ${planned.toLocaleString("en")} sequences asked` : "Asking the model …";
-  $(`stage${which}`).textContent = before ? `${before} before you …` : asked;
+  const counted = planned ? `${done.toLocaleString("en")} of ${planned.toLocaleString("en")} sequences asked` : "Asking the model …";
+  $(`stage${which}`).textContent = before ? `${before} before you …` : counted;
 }
 
-async function explain() {
+async function explain(wanted = form.question(), example = false) {
   running?.abort();
   later?.abort();
   running = new AbortController();
   const { signal } = running;
-  const wanted = question();
-  remember(wanted);
+  if (!example) remember(wanted);
+  $("arrived").hidden = true;
   problem(null);
   busy(true);
   try {
@@ -123,7 +61,8 @@ async function explain() {
     asked = wanted;
     draw(view, false);
     removal.begin(view, wanted);
-    say(`${view.decision}. Strongest: ${strongest(view)}.`);
+    side.begin(view, wanted);
+    say([...$("warnings").children].map((warning) => warning.textContent).concat(view.sentence).join(" "));
   } catch (error) {
     if (signal.aborted) return;
     $("result").hidden = true; // half an explanation must not pass for a whole one
@@ -137,7 +76,9 @@ function busy(on) {
   waiting("", on);
   $("stop").hidden = !on;
   $("ask").setAttribute("aria-busy", on);
-  if (on) say("Explaining …");
+  if (!on) return;
+  $("result").classList.add("sketch"); // what is still shown answers another question
+  say("Explaining …");
 }
 
 function stop() {
@@ -147,45 +88,72 @@ function stop() {
   say("Stopped.");
 }
 
-function strongest(view) {
-  const scores = view.scores[view.primary].map((score, player) => [Math.abs(score ?? 0), view.labels[player], score]);
-  const seen = new Map();
-  for (const [size, label, score] of scores.sort((a, b) => b[0] - a[0])) if (!seen.has(label)) seen.set(label, score);
-  return [...seen].slice(0, 3).map(([label, score]) => `${label} ${link.signed(score)}`).join(", ");
-}
-
 // sketch: the scores of a round; more will come.
 function draw(view, sketch) {
   removal.asked = null;
   $("result").hidden = false;
   $("result").classList.toggle("sketch", sketch);
-  for (const id of ["compared", "curve"]) $(id).hidden = true;
+  for (const id of ["compared", "curve", "linked"]) $(id).hidden = true;
   decision(view);
   $("text").replaceChildren(...words(view));
-  $("text").setAttribute("aria-label", `The explained text; arrow keys move between ${view.unit}s, Enter takes one out or puts it back`);
-  $("picture").textContent = view.scatter ? "Value and importance" : `Strongest ${view.unit}s`;
-  $("charts").replaceChildren(...view.charts.map((given) => chart(view, given)));
-  $("reads").textContent = reads(view);
+  $("text").setAttribute("aria-label", `The explained text; arrow keys move between ${view.unit}s, Enter removes one or puts it back, F2 replaces it`);
+  pictures(view);
+  for (const part of document.querySelectorAll(".more, .trust, .meaning, .side")) part.hidden = sketch;
+  together(view);
+  link.show(view);
+  colours(view);
+  classes(view);
+  trust(view, sketch);
+}
+
+function colours(view) {
   options($("score"), view.names.map((name) => [name, name]), view.primary);
   $("key-sides").hidden = !view.sided;
   $("key-weight").hidden = view.sided;
-  for (const part of document.querySelectorAll(".more, .trust, .meaning")) part.hidden = sketch;
-  together(view);
-  link.show(view);
-  $("warnings").replaceChildren();
-  if (sketch) return;
-  trust(view);
+  [$("below").textContent, $("above").textContent] = view.sides;
+  link.colour(view.primary); // and the numbers at the ends of the colours
+}
+
+// Where every label was explained: a button each, which colours the text by it.
+function classes({ classes: labels = [] }) {
+  $("classes").hidden = !labels.length;
+  const buttons = labels.map(([label, name], index) => {
+    const button = el("button", { type: "button", "aria-pressed": !index }, el("bdi", {}, label));
+    button.addEventListener("click", () => {
+      for (const other of buttons) other.setAttribute("aria-pressed", other === button);
+      $("score").value = name;
+      $("for").textContent = label;
+      link.colour(name);
+    });
+    return button;
+  });
+  $("classes").replaceChildren("Colour by label ", ...buttons);
 }
 
 function decision(view) {
   document.title = `${view.decision} · piste`;
+  $("sentence").textContent = view.sentence;
   $("label").textContent = view.label;
-  $("for").textContent = view.label;
+  $("for").textContent = view.sides[1] === "for" ? view.label : "the number";
   $("others").textContent = view.others;
   $("share").toggleAttribute("hidden", view.probability === null);
   if (view.probability !== null) $("share").querySelector(".part").setAttribute("width", (view.probability * 100).toFixed(2));
-  $("sure").textContent = view.share === null ? "" : `probability ${view.share}`;
+  $("sure").textContent = view.share === null ? "" : `: probability ${view.share}`;
   $("score-of").textContent = view.score;
+}
+
+// First the way from the base to the score, or bars where scores do not lead there; then the plane.
+function pictures(view) {
+  const falls = view.waterfall ?? null;
+  const drawn = view.charts.map((given) => chart(view, given));
+  const plane = view.scatter && falls;
+  $("picture").textContent = falls ? "How the words make the score" : view.scatter ? "Value and importance" : `Strongest ${view.unit}s`;
+  $("steps").replaceChildren(...(falls ? [waterfall(falls, view.scale, link, true)] : []));
+  $("charts").replaceChildren(...(falls ? [] : drawn));
+  $("reads").textContent = falls ? "From the empty text down to the whole text: each bar is what a word adds (blue) or takes away (orange)." : reads(view);
+  $("plane").hidden = !plane;
+  $("plane-charts").replaceChildren(...(plane ? drawn : []));
+  $("plane-reads").textContent = plane ? reads(view) : "";
 }
 
 function reads({ scatter, sided, label, unit, primary, method }) {
@@ -196,70 +164,81 @@ function reads({ scatter, sided, label, unit, primary, method }) {
 }
 
 // What words do together and what would turn the decision; rounds and other methods know neither.
-function together({ links = [], turning = [], base = null }) {
-  $("context").hidden = !links.length && !turning.length && !base;
+function together({ links = [], turning = [], in_windows = false }) {
+  $("acting").hidden = !links.length;
   $("links").replaceChildren(...links.map(linked));
-  $("together").hidden = !links.length;
-  $("turns").replaceChildren(...turning.map((sentence) => el("li", {}, sentence)));
-  $("turning").hidden = !turning.length;
-  $("base").textContent = base ?? "";
+  $("changing").hidden = !turning.length;
+  $("turns").replaceChildren(...turning.map((turn) => turned(turn, in_windows)));
 }
 
-function trust(view) {
-  const [warnings, rest] = [true, false].map((kind) => view.statements.filter(({ warning }) => warning === kind));
+function turned({ text, removed }, fixed) {
+  const button = el("button", { type: "button", class: "plain", "aria-label": `See it: ${text}` }, "See it");
+  button.addEventListener("click", () => {
+    removal.only(removed);
+    $("trying").scrollIntoView({ block: "nearest", behavior: pace() });
+  });
+  return el("li", {}, text, " ", fixed ? "" : button);
+}
+
+function trust(view, sketch) {
+  const warnings = sketch ? [] : view.statements.filter(({ warning }) => warning);
+  $("warnings").hidden = !warnings.length;
   $("warnings").replaceChildren(
     ...warnings.map(({ text }) => el("p", { class: "warning" }, el("strong", {}, "Warning: "), text)));
-  const items = rest.map(({ text }) => el("li", {}, text));
-  $("statements").replaceChildren(...items, el("li", {}, `Cost: ${view.cost}.`));
+  if (sketch) return;
+  const items = view.statements.filter(({ warning }) => !warning).map(({ text }) => el("li", {}, text));
+  const base = view.base ? [el("li", {}, view.base)] : [];
+  $("statements").replaceChildren(...items, ...base, el("li", {}, `Cost: ${view.cost}.`));
   const meanings = Object.entries(view.meanings).flatMap(([name, text]) => [el("dt", {}, name), el("dd", {}, `${text}.`)]);
   $("meanings").replaceChildren(...meanings);
 }
 
-// What is asked for afterwards
+// What is asked for afterwards: one thing at a time, with a bar of its own.
 
-async function more(work) {
+async function more(which, work) {
   later?.abort();
   const own = later = new AbortController();
   problem(null);
-  waiting("-more", true);
+  waiting(which, true);
   try {
-    await work(own.signal);
+    await work(own.signal, { progress: (data) => progress(which, data) });
   } catch (error) {
     if (!own.signal.aborted) problem(shown(error));
   } finally {
-    if (later === own) waiting("-more", false);
+    waiting(which, false);
   }
 }
 
-const compareAll = (signal) => stream("/api/compare/stream", { ...asked, measure: $("measure").checked }, { progress: (data) => progress("-more", data) }, signal)
-  .then(({ view }) => {
-    $("verdict").textContent = view.verdict;
-    const failed = Object.entries(view.failed).map(([name, reason]) => el("p", { class: "hint" }, `${name} could not run: ${reason}`));
-    $("rows").replaceChildren(...view.rows.map((explanation, index) => row(explanation, index ? view.agreement[0][index] : null)), ...failed);
-    $("row-key").textContent =
-      `Blue speaks for ${view.label}, orange against; violet takes no side. Each method has a scale of its own. ` +
-      "Ranks like the first: 1 is the same order of words, 0 unrelated.";
-    reveal("compared", `${view.rows.length} methods compared. ${view.verdict}`);
-    link.show(current());
-  });
+async function compareMethods(signal, hear) {
+  const { view } = await stream("/api/compare/stream", { ...asked, measure: $("measure").checked }, hear, signal);
+  $("verdict").textContent = view.verdict;
+  const failed = Object.entries(view.failed).map(([name, reason]) => el("p", { class: "hint" }, `${name} could not run: ${reason}`));
+  $("rows").replaceChildren(...view.rows.map((explanation, index) => row(explanation, index ? view.agreement[0][index] : null)), ...failed);
+  $("row-key").textContent =
+    `Blue speaks for ${view.label}, orange against; violet takes no side. Each method has its own scale. ` +
+    "“Ranks like the first”: 1 is the same order of words, 0 is unrelated.";
+  reveal("compared", `${view.rows.length} methods compared. ${view.verdict}`);
+  link.show(removal.view);
+}
 
-const deletion = (signal) => json("/api/deletion", asked, signal).then((curves) => {
+async function deletion(signal) {
+  const curves = await json("/api/deletion", asked, signal);
   $("curve-chart").replaceChildren(curve(curves, "wide", 560), curve(curves, "narrow", 330));
   const told = (score) => (curves.scale === "probability" ? percent(score) : link.signed(score));
   const fifth = curves.removed.findIndex((share) => share >= 0.2);
   const at = fifth < 0 ? curves.removed.length - 1 : fifth;
   $("curve-said").textContent =
-    `Line: the words that ${curves.method} scores highest go first; with ${percent(curves.removed[at])} of them gone, ` +
-    `${curves.label} is at ${told(curves.by_score[at])}. Dashed: any words go, the mean of five random orders; then it is at ${told(curves.at_random[at])}. ` +
-    "The faster the line falls, the better the scores say what the decision hangs on.";
+    `Line: the words that ${curves.method} scores highest are removed first; without ${percent(curves.removed[at])} of them, ` +
+    `${curves.label} is at ${told(curves.by_score[at])}. Dashed: the mean of five random orders; there it is at ${told(curves.at_random[at])}. ` +
+    "The faster the line falls, the better the scores tell what the decision depends on.";
   reveal("curve", $("curve-said").textContent);
-});
+}
 
-const current = () => removal.view;
+const pace = () => (matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth");
 
 function reveal(id, spoken) {
   $(id).hidden = false;
-  $(id).scrollIntoView({ block: "nearest", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
+  $(id).scrollIntoView({ block: "nearest", behavior: pace() });
   say(spoken);
 }
 
@@ -270,16 +249,21 @@ const download = (kind) => async () => {
   setTimeout(() => URL.revokeObjectURL(anchor.href), 10000);
 };
 
-async function copy() {
-  const done = await navigator.clipboard?.writeText(location.href).then(() => true, () => false);
-  $("copy").textContent = done ? "Copied" : "The address holds it";
-  say(done ? "The link is copied." : "The address of this page holds all of it.");
+async function share() {
+  const given = address(asked);
+  $("linked").hidden = false;
+  $("address").value = given;
+  $("address").select();
+  const done = await copied(given);
+  $("copy").textContent = done ? "Copied" : "Copy it below";
+  say(done ? "The link is copied." : "The link is selected: copy it.");
   setTimeout(() => { $("copy").textContent = "Copy link"; }, 2500);
 }
 
 // Wiring
 
 async function start() {
+  let about;
   try {
     about = await json("/api/models");
   } catch (error) {
@@ -287,8 +271,35 @@ async function start() {
   }
   problem(null);
   $("key").hidden = true;
-  fill();
-  if (restore()) await explain();
+  form.offer(about);
+  if (!(await fromLink()) && about.example) await explainExample();
+}
+
+async function explainExample() {
+  form.restore({ text: form.about.example });
+  await explain(form.question(), true);
+}
+
+// A link fills the form. It is asked once the person has seen it, or has asked it in this tab.
+async function fromLink() {
+  const link = arrived();
+  if (!link) return false;
+  running?.abort();
+  busy(false);
+  form.restore(link.question);
+  if (link.known) await explain();
+  else {
+    $("result").hidden = true;
+    $("arrived").hidden = false;
+    $("confirm").focus();
+  }
+  return true;
+}
+
+function explainEdited() {
+  form.restore({ ...asked, ...removal.edited() });
+  scrollTo({ top: 0, behavior: pace() });
+  explain();
 }
 
 $("ask").addEventListener("submit", (event) => { event.preventDefault(); explain(); });
@@ -297,16 +308,14 @@ $("ask").addEventListener("keydown", (event) => {
 });
 $("key").addEventListener("submit", (event) => { event.preventDefault(); keep($("token").value); start(); });
 $("stop").addEventListener("click", stop);
-$("example").addEventListener("click", () => { $("given").value = EXAMPLE; $("given").focus(); room(); });
-$("two").addEventListener("click", () => { twoTexts($("second").hidden); room(); });
-$("model").addEventListener("change", () => fill());
-$("method").addEventListener("change", described);
-$("given").addEventListener("input", room);
-$("pair").addEventListener("input", room);
+$("confirm").addEventListener("click", () => explain());
+$("example").addEventListener("click", explainExample);
 $("score").addEventListener("change", () => link.colour($("score").value));
-$("compare").addEventListener("click", () => more(compareAll));
-$("deletion").addEventListener("click", () => more(deletion));
-$("copy").addEventListener("click", copy);
-for (const button of document.querySelectorAll("[data-kind]")) button.addEventListener("click", () => more(download(button.dataset.kind)));
-addEventListener("hashchange", () => restore() && explain());
+$("compare").addEventListener("click", () => more("-more", compareMethods));
+$("deletion").addEventListener("click", () => more("-more", deletion));
+$("explain-edited").addEventListener("click", explainEdited);
+$("compare-edited").addEventListener("click", () => side.withText(removal.edited()));
+$("copy").addEventListener("click", share);
+for (const button of document.querySelectorAll("[data-kind]")) button.addEventListener("click", () => more("-more", download(button.dataset.kind)));
+addEventListener("hashchange", fromLink);
 start();
