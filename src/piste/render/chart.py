@@ -70,8 +70,8 @@ def scatter(rows: Sequence[Row], width: float, height: float, labels: int) -> Ch
     marks = [
         Mark(
             row,
-            _scaled(row.scores["value"], across, (frame.left, frame.right)),
-            _scaled(row.scores["importance"], up, (frame.high, frame.low)),
+            scaled(row.scores["value"], across, (frame.left, frame.right)),
+            scaled(row.scores["importance"], up, (frame.high, frame.low)),
             # Bars of the weaker ones, which crowd around 0, would hide the picture.
             error=_error(row, across, up, frame) if index < labels else None,
         )
@@ -84,8 +84,8 @@ def scatter(rows: Sequence[Row], width: float, height: float, labels: int) -> Ch
         # From left to right, the way arrow keys walk through them.
         marks=sorted(marks, key=lambda mark: mark.x),
         labels=_labels(marks, frame, labels),
-        across=_ticks(across, (frame.left, frame.right)),
-        up=_ticks(up, (frame.high, frame.low)),
+        across=axis_ticks(across, (frame.left, frame.right)),
+        up=axis_ticks(up, (frame.high, frame.low)),
     )
 
 
@@ -99,10 +99,10 @@ def _error(
         return None
     wide, high = (frame.left, frame.right), (frame.high, frame.low)
     return Box(
-        max(_scaled(x - dx, across, wide), frame.left),
-        max(_scaled(y + dy, up, high), frame.low),
-        min(_scaled(x + dx, across, wide), frame.right),
-        min(_scaled(y - dy, up, high), frame.high),
+        max(scaled(x - dx, across, wide), frame.left),
+        max(scaled(y + dy, up, high), frame.low),
+        min(scaled(x + dx, across, wide), frame.right),
+        min(scaled(y - dy, up, high), frame.high),
     )
 
 
@@ -114,8 +114,8 @@ def bars(rows: Sequence[Row], name: str, width: float) -> Chart:
     frame = Box(min(gutter, width * 0.45), 6, width - 16, 6 + BAR_STEP * len(rows))
     scale = spread([0.0, *(row.scores[name] for row in rows)], margin=0.02)
     ends = (frame.left, frame.right)
-    zero = _scaled(0.0, scale, ends)
-    tips = [_scaled(row.scores[name], scale, ends) for row in rows]
+    zero = scaled(0.0, scale, ends)
+    tips = [scaled(row.scores[name], scale, ends) for row in rows]
     tops = [frame.low + BAR_STEP * index for index in range(len(rows))]
     return Chart(
         width=width,
@@ -129,7 +129,7 @@ def bars(rows: Sequence[Row], name: str, width: float) -> Chart:
             Label(row, text, frame.left - 8, top + BAR_STEP / 2 + FONT / 3)
             for row, text, top in zip(rows, names, tops, strict=True)
         ],
-        across=_ticks(scale, ends),
+        across=axis_ticks(scale, ends),
         up=[],
     )
 
@@ -148,7 +148,8 @@ def text_width(text: str, size: float = FONT) -> float:
     return size * (0.6 * (len(text) - wide) + 1.05 * wide)
 
 
-def _scaled(number: float, source: tuple[float, float], ends: tuple[float, float]) -> float:
+def scaled(number: float, source: tuple[float, float], ends: tuple[float, float]) -> float:
+    """Where a number of the range `source` lies between `ends`."""
     part = (number - source[0]) / (source[1] - source[0])
     return round(ends[0] + part * (ends[1] - ends[0]), 2)
 
@@ -173,10 +174,11 @@ def _line(mark: Mark, box: Box) -> tuple[Point, Point] | None:
     return (mark.x, mark.y), (round(end[0], 2), round(end[1], 2))
 
 
-def _ticks(span: tuple[float, float], ends: tuple[float, float]) -> list[Tick]:
+def axis_ticks(span: tuple[float, float], ends: tuple[float, float]) -> list[Tick]:
+    """Round numbers of the range `span`, placed between `ends`."""
     room = abs(ends[1] - ends[0]) / 55
     rough = (span[1] - span[0]) / max(room, 2)
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * unit for unit in (1, 2, 5, 10) if power * unit >= rough)
     numbers = range(math.ceil(span[0] / step), math.floor(span[1] / step) + 1)
-    return [Tick(_scaled(n * step, span, ends), f"{n * step:g}".replace("-", "−")) for n in numbers]
+    return [Tick(scaled(n * step, span, ends), f"{n * step:g}".replace("-", "−")) for n in numbers]
