@@ -55,7 +55,7 @@ class Drawing:
 
 def page(summary: Summary, most: int = LISTED) -> str:
     """A complete document: no network, no foreign script, whatever the texts contain."""
-    environment, css, script = sources("corpus")
+    environment, css, script = sources()
     scale = colour_scale(summary)
     tables = page_tables(summary, most, scale)
     examples, without = packed(tables, scale)
@@ -92,13 +92,14 @@ def fragment(summary: Summary) -> str:
 
 
 @functools.cache
-def sources(name: str) -> tuple[Environment, str, str]:
-    """The environment of all pages, their style with what this one adds, and its script."""
+def sources(*more: str) -> tuple[Environment, str, str]:
+    """The environment of all pages, the style of reports with what one adds, and their script."""
     environment, css, _ = assets()
     loader = environment.loader
     assert loader is not None
     read = functools.partial(loader.get_source, environment)
-    return environment, css + read(f"{name}.css")[0], read("tables.js")[0]
+    own = "".join(read(f"{one}.css")[0] for one in ("report", *more))
+    return environment, css + own, read("tables.js")[0]
 
 
 def colour_scale(summary: Summary) -> float:

@@ -125,12 +125,11 @@
     }
 
     function matches(entry) {
-      const words = key === "words" || key === "pairs";
       const wanted = value("class");
       if (wanted !== "" && entry.classes[0] !== "" && !entry.classes.includes(wanted)) return false;
-      if (!words) return true;
+      if (!("search" in element.dataset)) return true;
       if (!entry.name.includes(value("search").trim().toLocaleLowerCase())) return false;
-      if (key === "words" && value("mark") && !entry.marks.includes(value("mark"))) return false;
+      if ("marked" in element.dataset && value("mark") && !entry.marks.includes(value("mark"))) return false;
       return texts < 0 || number(entry.row.cells[texts]) >= Number(value("least") || 1);
     }
 
