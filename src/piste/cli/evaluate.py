@@ -57,10 +57,13 @@ def evaluate(
     from piste.data import Columns
     from piste.metrics import USUAL, find_metric
     from piste.render.evaluation import show, write
+    from piste.render.figure import check_suffix
     from piste.runs.evaluate import FIVE
     from piste.runs.evaluate_text import View
 
     check_paths(None, *(_elsewhere(path, out) for path in (html, figure)))
+    if figure is not None:
+        check_suffix(figure)
     wanted = FIVE if methods is None else listed(methods)
     measured = USUAL if metrics is None else listed(metrics)
     for name in wanted:

@@ -141,7 +141,7 @@ def packed(tables: Sequence[PageTable], scale: float) -> tuple[dict[str, list[An
     for table in reversed(tables):  # words, of which there are most, come last
         for row in table.rows:
             shown = [_packed(excerpt, scale) for excerpt in row.examples]
-            size = len(_compact(shown).encode())
+            size = len(script_data(shown).encode())
             fits = size <= left
             left -= size if fits else 0
             without += not fits

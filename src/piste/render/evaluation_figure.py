@@ -50,10 +50,8 @@ def _figure(evaluation: Evaluation) -> Figure:
     for axes in grid[panels:]:
         axes.set_axis_off()
     _curves(below.subplots(), evaluation)
-    head = (
-        f"{title(evaluation)}\n{READING if len(evaluation.views) > 1 else 'Means, 95 % intervals.'}"
-    )
-    figure.suptitle(literal(head), fontsize=9, x=0.01, ha="left")
+    head = literal(f"{title(evaluation)}\n{READING}")
+    figure.suptitle(head, fontsize=9, x=0.01, ha="left")
     return figure
 
 

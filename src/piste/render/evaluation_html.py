@@ -157,7 +157,8 @@ def _measure(view: str, cell: Interval, leads: bool) -> Measure:
 
 
 def _number(value: float) -> str:
-    return f"{value:.3f}".replace("-", "−")
+    shown = f"{value:.3f}".replace("-", "−")
+    return shown.removeprefix("−") if float(f"{value:.3f}") == 0 else shown
 
 
 def _cost_panel(evaluation: Evaluation) -> list[tuple[str, IntervalChart]]:
