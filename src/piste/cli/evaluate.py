@@ -6,7 +6,8 @@ from typing import Annotated, Any
 import typer
 
 from piste.cli import options
-from piste.cli.common import listed, loaded, shown
+from piste.cli.common import check_paths, listed, loaded, shown
+from piste.errors import printable
 
 
 @options.takes_settings()
@@ -42,6 +43,8 @@ def evaluate(
     words_column: Annotated[str, typer.Option(help="Column with the annotated words.")] = "words",
     maps_column: Annotated[str, typer.Option(help="Column with the annotators' marks.")] = "maps",
     split: options.Split = "train",
+    html: options.Html = None,
+    figure: options.FigureFile = None,
     device: options.Device = None,
     trust_remote_code: options.TrustRemoteCode = False,
     **settings: Any,
@@ -52,9 +55,13 @@ def evaluate(
     from piste.data import Columns, read_examples
     from piste.metrics import USUAL
     from piste.render.evaluation import show, write
+    from piste.render.figure import check_suffix
     from piste.runs.evaluate import FIVE, check_data
     from piste.runs.evaluate_text import View
 
+    check_paths(None, *(_elsewhere(path, out) for path in (html, figure)))
+    if figure is not None:
+        check_suffix(figure)
     wanted = FIVE if methods is None else listed(methods)
     measured = USUAL if metrics is None else listed(metrics)
     for name in wanted:
@@ -78,7 +85,18 @@ def evaluate(
         )
     paths = write(evaluation, out)
     shown(evaluation, show)
-    for path in paths:
-        typer.echo(f"Wrote {path}", err=True)
+    if html is not None:
+        evaluation.to_html(html)
+    if figure is not None:
+        evaluation.plot(figure)
+    for path in (*paths, html, figure):
+        if path is not None:
+            typer.echo(f"Wrote {printable(str(path))}", err=True)
     if evaluation.failures():
         raise typer.Exit(1)
+
+
+def _elsewhere(path: Path | None, out: Path) -> Path | None:
+    """A path to check before the work; one in the folder of results has that folder in time."""
+    inside = path is not None and path.absolute().parent == out.absolute() and not path.is_dir()
+    return None if inside else path

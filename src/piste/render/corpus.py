@@ -1,14 +1,12 @@
-"""A summary by words: tables in a terminal, an HTML page, and a scatter plot."""
+"""A summary by words: tables in a terminal, and a scatter plot."""
 
 from __future__ import annotations
 
-import base64
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from rich.console import Console
@@ -16,19 +14,17 @@ from rich.table import Table
 from rich.text import Text
 
 from piste.errors import few
-from piste.render.clean import one_line, visible
-from piste.render.figure import drawn, literal, saved
-from piste.render.html import assets
+from piste.render.clean import one_line, shorten, visible
+from piste.render.corpus_tables import MEANINGS, TableRow, one_side, pair_row, word_row
+from piste.render.figure import drawn, literal
 from piste.render.placement import Box
 from piste.render.plain import captured
-from piste.render.words import give_or_take, percent, signed
-from piste.runs.pair_summary import WordPair
-from piste.runs.shards import MOST_PAIRS
-from piste.runs.word_summary import FEW_TEXTS, Summary
+from piste.render.words import percent
+from piste.runs.word_summary import SPURIOUS_TEXTS, Summary
 from piste.runs.word_tally import Word
 
 SHOWN = 12  # rows of a table in a terminal
-ON_PAGE = 300
+NAME = 24  # characters of a word, or of a pair
 TRIED, NAMED = 200, 60  # points of the figure that may have a name, and that do
 POINTS = 20_000
 FOR, AGAINST = "#1f77d6", "#de6800"
@@ -36,20 +32,16 @@ SECTIONS = (
     ("Strongest", "by the mean of the {score}", "strongest"),
     ("On both sides", "the sign changes with the text", "turning"),
     ("Deciding wrong predictions", "the strongest word for a wrong label", "spoiling"),
-    ("Spurious candidates", "heavy, but the labels of the data know nothing of them", "spurious"),
+    (
+        "Spurious candidates",
+        "heavy words in {spurious} labelled texts or more, whose labels are like those of others",
+        "spurious",
+    ),
 )
 TOGETHER = (
     "Words that act together",
-    "what two words do beyond what each does, where they are among the {most} strongest pairs",
+    "what two words do beyond what each does, over all texts with both",
 )
-MEANINGS = {
-    "effect": "what the word contributes to the score in its texts, the mean",
-    "lin": "value × e^importance, the mean over the texts",
-    "flips": "share of the occurrences on the other side than the mean",
-    "lift": "how much more often the texts with the word have the label in the data, in points",
-    "wrong": "wrong predictions for which it is the strongest word",
-    "together": "the interaction, the mean over these texts; below 0 they say less together",
-}
 
 
 def headline(summary: Summary) -> str:
@@ -57,24 +49,25 @@ def headline(summary: Summary) -> str:
     right = "" if summary.right is None else f", {percent(summary.right)} right"
     failed = f", {summary.failed:,} failed" if summary.failed else ""
     words = f"{len(summary.words):,} words of {summary.texts:,} texts"
-    side = f"; values speak for “{one_line(summary.labels[-1])}”" if _one_side(summary) else ""
+    named = summary.labels and one_side(summary)
+    side = f"; scores above 0 speak for “{one_line(summary.labels[-1])}”" if named else ""
     return f"{words}, {summary.model}{right}{failed}{side}"
 
 
 def notes(summary: Summary) -> list[str]:
     """Caveats to read before the tables."""
-    tables = []
+    told = []
     if not summary.ended:
-        tables.append(
+        told.append(
             "The run has not ended: these are the texts so far. The same `piste run` goes on."
         )
     if summary.strange:
         names = few([one_line(name, 30) for name in summary.strange], 5)
-        tables.append(
+        told.append(
             f"The model does not know these labels of the data: {names}. Its own are"
             f" {few([one_line(name, 30) for name in summary.labels], 5)}."
         )
-    return tables
+    return told
 
 
 def legend(header: Sequence[str]) -> list[str]:
@@ -82,49 +75,51 @@ def legend(header: Sequence[str]) -> list[str]:
     return [f"{name}: {MEANINGS[name]}" for name in header if name in MEANINGS]
 
 
-def _one_side(summary: Summary) -> bool:
-    """Whether all values are towards the same label."""
-    return len(summary.labels) <= 2
-
-
 @dataclass(frozen=True)
 class Section:
-    """A table: what it holds, its header and rows as text, and how many there are in all."""
+    """A table: what it holds, its header and its rows as text."""
 
     title: str
     why: str
     rows: list[list[str]]
-    count: int
 
 
 def sections(summary: Summary, most: int) -> list[Section]:
     """The tables that have rows, each with `most` of them."""
-    least = FEW_TEXTS if summary.texts >= 10 * FEW_TEXTS else 1
-    in_context = any(word.effect is not None for word in summary.words)
-    score = "effect" if in_context else MEANINGS["lin"].split(",")[0]
     chosen = {
-        "strongest": summary.strongest(least=least),
+        "strongest": summary.strongest(least=summary.least),
         "turning": summary.turning(),
         "spoiling": summary.spoiling(),
         "spurious": summary.spurious(),
     }
-    one_side = _one_side(summary)
+    told = {"score": _ranking(summary), "spurious": SPURIOUS_TEXTS}
     tables = [
         Section(
             title,
-            why.format(score=score),
-            rows([cells(word) for word in chosen[key][:most]], one_side=one_side),
-            len(chosen[key]),
+            why.format(**told),
+            rows([_text_cells(word_row(word, summary), "word") for word in chosen[key][:most]]),
         )
         for title, why, key in SECTIONS
         if chosen[key]
     ]
-    pairs = summary.together(least=min(least, 2))
+    pairs = summary.together(least=min(summary.least, 2))
     if pairs:
         title, why = TOGETHER
-        listed = rows([pair_cells(pair) for pair in pairs[:most]], one_side=one_side)
-        tables.insert(1, Section(title, why.format(most=MOST_PAIRS), listed, len(pairs)))
+        listed = rows([_text_cells(pair_row(pair, summary), "words") for pair in pairs[:most]])
+        tables.insert(1, Section(title, why, listed))
     return tables
+
+
+def _ranking(summary: Summary) -> str:
+    """The score that ranks words."""
+    in_context = any(word.effect is not None for word in summary.words)
+    return "effect" if in_context else MEANINGS["lin"].split(",")[0]
+
+
+def _text_cells(row: TableRow, head: str) -> dict[str, str]:
+    """A row of the page's tables as text, by column. head: the name of its first."""
+    told = {name: f"{cell.text} {cell.error}".strip() for name, cell in row.cells.items()}
+    return {head: shorten(row.head, NAME)} | told
 
 
 def show(summary: Summary, console: Console | None = None) -> None:
@@ -159,54 +154,11 @@ def _table(lines: Sequence[Sequence[str]]) -> Table:
     return table
 
 
-def rows(listed: Sequence[Mapping[str, str]], *, one_side: bool) -> list[list[str]]:
+def rows(listed: Sequence[Mapping[str, str]]) -> list[list[str]]:
     """A header and the rows, without columns that say nothing."""
     told = {name for row in listed for name, cell in row.items() if cell}
-    names = [name for name in listed[0] if name in told and not (one_side and name == "towards")]
+    names = [name for name in listed[0] if name in told]
     return [names, *([row[name] for name in names] for row in listed)]
-
-
-def cells(word: Word) -> dict[str, str]:
-    """A word's row by column."""
-    return {
-        "word": one_line(word.word, 16),
-        "towards": one_line(word.label, 12),
-        "texts": f"{word.texts:,}",
-        "effect": ""
-        if word.effect is None or word.effect_error is None
-        else f"{signed(word.effect)} {give_or_take(word.effect_error)}",
-        "value": f"{signed(word.value)} {give_or_take(word.value_error)}",
-        "importance": f"{signed(word.importance)} {give_or_take(word.importance_error)}",
-        "lin": signed(word.lin) if word.effect is None else "",
-        "flips": percent(word.flips) if word.flips else "",
-        "lift": "" if word.lift is None else f"{100 * word.lift:+.0f}".replace("-", "−"),
-        "wrong": f"{word.wrong:,}" if word.wrong else "",
-    }
-
-
-def pair_cells(pair: WordPair) -> dict[str, str]:
-    """A pair's row by column."""
-    return {
-        "words": f"{one_line(pair.first, 16)} + {one_line(pair.second, 16)}",
-        "towards": one_line(pair.label, 12),
-        "texts": f"{pair.texts:,}",
-        "together": f"{signed(pair.effect)} {give_or_take(pair.error)}",
-    }
-
-
-def page(summary: Summary) -> str:
-    """One self-contained HTML page."""
-    environment, css, _ = assets()
-    tables = sections(summary, ON_PAGE)
-    used = {name for section in tables for name in section.rows[0]}
-    return environment.get_template("corpus.html.j2").render(
-        css=Markup(css),
-        title=headline(summary),
-        notes=notes(summary),
-        meanings={name: meaning for name, meaning in MEANINGS.items() if name in used},
-        picture=Markup(base64.b64encode(saved(draw(summary), ".png")).decode()),
-        sections=[(one.title, one.why, one.rows, one.count) for one in tables],
-    )
 
 
 def draw(summary: Summary, path: str | os.PathLike[str] | None = None) -> Figure:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
-from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -13,8 +11,10 @@ from rich.text import Text
 from piste.files import write_atomic
 from piste.metrics import METRICS
 from piste.render.clean import one_line
-from piste.render.figure import house_style, literal
+from piste.render.evaluation_figure import deletion_figure
+from piste.render.figure import saved
 from piste.render.plain import captured, plain
+from piste.render.words import listed
 from piste.runs.evaluate import Evaluation
 from piste.runs.statistics import (
     FEW,
@@ -23,7 +23,6 @@ from piste.runs.statistics import (
     as_csv,
     as_markdown,
     costs,
-    curves,
     differences,
     headed,
     markdown_cell,
@@ -32,11 +31,10 @@ from piste.runs.statistics import (
     table,
 )
 
-COLOURS = ("#1f77d6", "#de6800", "#2a9d5c", "#7d62c8", "#8c564b", "#c2408f", "#5f6b7a", "#b5a000")
-DASHES = ("-", "--", "-.", ":")
 _LEGEND = (
-    "Means over texts, ± half the 95 % bootstrap interval; better only where the interval of the "
-    "paired difference says so. passes: forward passes of the full text, by tokens."
+    "Means over texts, ± half the 95 % bootstrap interval. A method is called better only where "
+    "the interval of the paired difference leaves 0 out. passes: cost, in forward passes of the "
+    "full text."
 )
 LISTED = 5  # failures named in a terminal
 
@@ -88,10 +86,10 @@ def verdicts(evaluation: Evaluation) -> list[str]:
         if pair.better is None and pair.metric not in few:
             open_pairs.setdefault(pair.metric, []).append(pair.other)
     undecided = [
-        f"{metric}: {first} cannot be told from {', '.join(others)}"
+        f"{metric}: no difference beyond chance between {listed([first, *others])}"
         for metric, others in open_pairs.items()
     ]
-    unsaid = [f"{metric}: {n} texts, too few to say ({FEW} at least)" for metric, n in few.items()]
+    unsaid = [f"{metric}: {n} texts, too few to say (at least {FEW})" for metric, n in few.items()]
     return [str(pair) for pair in pairs if pair.better is not None] + undecided + unsaid
 
 
@@ -124,7 +122,7 @@ def write(evaluation: Evaluation, folder: Path) -> list[Path]:
         "pairs.csv": as_csv(_pairs(evaluation)),
         "costs.csv": as_csv(_costs(evaluation)),
         "failures.csv": as_csv([("text", "method", "reason"), *evaluation.failures()]),
-        "curves.png": _png(deletion_figure(evaluation)),
+        "curves.png": saved(deletion_figure(evaluation), ".png"),
     }
     return [write_atomic(folder / name, data) for name, data in files.items()]
 
@@ -156,28 +154,3 @@ def _costs(evaluation: Evaluation) -> list[list[object]]:
     for view, spent in costs(evaluation).items():
         rows.append([view, spent.sequences, spent.tokens, spent.passes, spent.seconds])
     return rows
-
-
-def deletion_figure(evaluation: Evaluation) -> Figure:
-    """How far the probability falls as the highest-scored words go first, each method a line."""
-    with house_style():
-        figure = Figure(figsize=(6.4, 4.2), layout="constrained")
-        axes = figure.subplots()
-        for index, (view, (shares, fall)) in enumerate(curves(evaluation).items()):
-            colour, dash = COLOURS[index % len(COLOURS)], DASHES[index // 2 % len(DASHES)]
-            name = literal(view)
-            axes.plot(100 * shares, fall, color=colour, linestyle=dash, linewidth=1.8, label=name)
-        axes.set_xlabel("words removed, highest score first, to the last but one (%)")
-        axes.set_ylabel("mean fall of the probability")
-        texts = sum(any(c[0] for c in row.get("curves", {}).values()) for row in evaluation.rows)
-        axes.set_title(f"{texts} texts; higher is better", fontsize=10, loc="left")
-        if axes.get_legend_handles_labels()[0]:  # every text may have failed
-            for entry in axes.legend(frameon=False, fontsize=9).get_texts():
-                entry.set_parse_math(False)
-    return figure
-
-
-def _png(figure: Figure) -> bytes:
-    stream = io.BytesIO()
-    figure.savefig(stream, format="png", dpi=150, metadata={"Software": None})
-    return stream.getvalue()

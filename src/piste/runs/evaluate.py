@@ -14,6 +14,7 @@ import numpy as np
 from piste.arrays import FloatArray
 from piste.data import DEFAULT, Columns, Example, read_examples
 from piste.errors import InputError, SettingError
+from piste.files import also_written
 from piste.methods.base import Method
 from piste.metrics import USUAL, find_metric
 from piste.metrics.naive_bayes import NaiveBayes
@@ -58,10 +59,28 @@ class Evaluation:
         ]
         return whole + parts
 
+    # As with an Explanation, text and pictures are loaded only when asked for.
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
+        """A report as one self-contained HTML page, also written to `path` when given."""
+        from piste.render.evaluation_html import page
+
+        return also_written(page(self), path)
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
+        """A matplotlib figure, also written to `path` (.png, .svg or .pdf) when given."""
+        from piste.render.evaluation_figure import draw
+
+        return draw(self, path)
+
     def __str__(self) -> str:
-        from piste.render.evaluation import as_text  # loaded only when asked for
+        from piste.render.evaluation import as_text
 
         return as_text(self)
+
+    def _repr_html_(self) -> str:
+        from piste.render.evaluation_html import fragment
+
+        return fragment(self)
 
 
 def evaluate(

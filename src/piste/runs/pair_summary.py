@@ -1,7 +1,13 @@
-"""Words that act together over the texts of a run: which pairs, how often, how strongly."""
+"""Words that act together over the texts of a run: which pairs, how often, how strongly.
+
+A run keeps the strongest pairs of each text only. A mean over the texts in which a pair is among
+them would be that of its strongest cases: the mean here is over all texts that hold both words,
+and where the pair is not among the strongest it counts as 0.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,22 +15,29 @@ from typing import Any
 import numpy as np
 
 from piste.result.parts import is_sure
+from piste.runs.excerpts import Excerpt, Place
+
+EXAMPLES = 3
+Key = tuple[str, str, str]  # first word, second word, label
 
 
-@dataclass(frozen=True)
+@dataclass
 class WordPair:
     """Two words, in the order of the text, and what they do together (towards one label).
 
-    `effect` is the mean over the `texts` in which the two are among the strongest pairs, `error`
-    its standard error over these.
+    `effect` is the mean over all `texts` with both words, `error` its standard error over these;
+    `listed_effect` that of the `listed` texts in which the two are among the strongest pairs.
     """
 
     first: str
     second: str
     label: str
     texts: int
+    listed: int
     effect: float
     error: float
+    listed_effect: float
+    examples: list[Excerpt] = field(default_factory=list, repr=False)
 
     @property
     def is_sure(self) -> bool:
@@ -36,32 +49,72 @@ class WordPair:
         return self.texts * abs(self.effect)
 
 
+@dataclass(frozen=True)
+class _Listed:
+    """A pair among the strongest of a text."""
+
+    effect: float
+    variance: float
+    place: Place
+
+
 @dataclass
 class PairTally:
     """The interactions of word pairs, text by text."""
 
-    effects: dict[tuple[str, str, str], list[tuple[float, float]]] = field(default_factory=dict)
+    listed: dict[Key, list[_Listed]] = field(default_factory=dict)
+    texts: dict[Key, int] = field(default_factory=lambda: defaultdict(int))  # with both words
+    seconds: dict[tuple[str, str], list[str]] = field(default_factory=lambda: defaultdict(list))
 
-    def add(self, pairs: Sequence[Mapping[str, Any]], label: str, sign: float) -> None:
+    def add(self, pairs: Sequence[Mapping[str, Any]], text: int, label: str, sign: float) -> None:
         """Add the pairs of one text; words that meet several times in it count once, by the sum."""
-        of_text: dict[tuple[str, str, str], tuple[float, float]] = {}
+        of_text: dict[Key, _Listed] = {}
         for pair in pairs:
             key = (pair["first_word"], pair["second_word"], label)
-            effect, variance = of_text.get(key, (0.0, 0.0))
-            of_text[key] = (effect + sign * pair["effect"], variance + pair["error"] ** 2)
-        for key, told in of_text.items():
-            self.effects.setdefault(key, []).append(told)
+            place = Place(text, (pair["first"], pair["second"]))
+            before = of_text.get(key, _Listed(0.0, 0.0, place))
+            of_text[key] = _Listed(
+                before.effect + sign * pair["effect"],
+                before.variance + pair["error"] ** 2,
+                before.place,
+            )
+        for key, listed in of_text.items():
+            if key not in self.listed:
+                self.seconds[key[0], label].append(key[1])
+            self.listed.setdefault(key, []).append(listed)
+
+    def meet(self, words: Sequence[str], label: str) -> None:
+        """Count a text whose pairs are known for all pairs of its words; after the last `add`."""
+        last = {word: place for place, word in enumerate(words)}
+        seen: set[str] = set()
+        for place, word in enumerate(words):
+            if word in seen:
+                continue
+            seen.add(word)
+            for second in self.seconds.get((word, label), ()):
+                if last.get(second, -1) > place:
+                    self.texts[word, second, label] += 1
 
     def pairs(self) -> list[WordPair]:
         """All pairs, those that do most together first."""
-        found = [_mean(*key, told) for key, told in self.effects.items()]
-        return sorted(found, key=lambda pair: -pair.strength)
+        pairs = [_mean(key, told, self.texts.get(key, 0)) for key, told in self.listed.items()]
+        return sorted(pairs, key=lambda pair: -pair.strength)
+
+    def places(self, pair: WordPair) -> list[Place]:
+        """Texts in which the two do most together."""
+        listed = self.listed[pair.first, pair.second, pair.label]
+        strongest = sorted(listed, key=lambda one: -abs(one.effect))
+        return [one.place for one in strongest[:EXAMPLES]]
 
 
-def _mean(first: str, second: str, label: str, told: list[tuple[float, float]]) -> WordPair:
-    effects, variances = np.array(told).T
+def _mean(key: Key, listed: Sequence[_Listed], texts: int) -> WordPair:
+    texts = max(texts, len(listed))
+    effects = np.zeros(texts)
+    effects[: len(listed)] = [one.effect for one in listed]
     # Texts differ by at least as much as each is known: of one or two texts their spread says
     # little, and the errors of the fits stand in.
-    between = float(np.var(effects, ddof=1)) if len(effects) > 1 else 0.0
-    error = float(np.sqrt(max(between, float(variances.mean())) / len(effects)))
-    return WordPair(first, second, label, len(effects), float(effects.mean()), error)
+    between = float(np.var(effects, ddof=1)) if texts > 1 else 0.0
+    within = float(np.mean([one.variance for one in listed]))
+    error = float(np.sqrt(max(between, within) / texts))
+    mean = float(effects.mean())
+    return WordPair(*key, texts, len(listed), mean, error, mean * texts / len(listed))

@@ -103,6 +103,48 @@ def _paired(evaluation: Evaluation, metric: str, one: str, other: str) -> FloatA
 
 
 @dataclass(frozen=True)
+class Leaders:
+    """The best by one metric: the view with the best mean, and those not surely worse than it."""
+
+    metric: str
+    best: str
+    level: tuple[str, ...]  # beside the best
+    texts: int  # of the best
+
+    @property
+    def decided(self) -> bool:
+        """Whether there are texts enough to call any view better than another."""
+        return self.texts >= FEW
+
+    def includes(self, view: str) -> bool:
+        """Whether it is one of the best, as far as that can be said."""
+        return self.decided and view in (self.best, *self.level)
+
+
+def leaders(
+    intervals: Mapping[str, Mapping[str, Interval]], pairs: Sequence[Difference]
+) -> dict[str, Leaders]:
+    """The best views by every metric that was measured, from `means` and `differences`."""
+    measured = {metric: None for by_metric in intervals.values() for metric in by_metric}
+    chosen = {}
+    for metric in measured:
+        known = {view: cells[metric] for view, cells in intervals.items() if cells[metric].texts}
+        if known:
+            sign = 1 if METRICS[metric].higher_is_better else -1
+            best = max((sign * cell.mean, view) for view, cell in known.items())[1]
+            worse = _worse(pairs, metric, best)
+            level = tuple(view for view in known if view not in (best, *worse))
+            chosen[metric] = Leaders(metric, best, level, known[best].texts)
+    return chosen
+
+
+def _worse(pairs: Sequence[Difference], metric: str, best: str) -> set[str]:
+    """The views that are surely worse than the best by a metric."""
+    beaten = [pair for pair in pairs if pair.metric == metric and pair.better == best]
+    return {view for pair in beaten for view in (pair.one, pair.other)} - {best}
+
+
+@dataclass(frozen=True)
 class Spent:
     """The cost of a view: medians over texts."""
 

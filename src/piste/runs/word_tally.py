@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from piste.arrays import FloatArray
+from piste.result.parts import is_sure
+from piste.runs.excerpts import Excerpt, Picks
 
 ONE_SIDED = 1.64  # standard errors: beyond them on one given side in 5 % of draws by chance
 NUMBERS = (
@@ -42,11 +44,19 @@ class Word:
     lift: float | None = None  # share of `label` among them, less that of all texts
     lift_error: float | None = None
     wrong: int = 0  # wrong predictions whose strongest word for the prediction this is
+    examples: list[Excerpt] = field(default_factory=list, repr=False)
 
     @property
     def strength(self) -> float:
         """The score that ranks words: the effect, or lin where there is none."""
         return self.lin if self.effect is None else self.effect
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether its side is beyond chance, by the effect or by the value."""
+        if self.effect is None or self.effect_error is None:
+            return is_sure(self.value, self.value_error)
+        return is_sure(self.effect, self.effect_error)
 
 
 @dataclass
@@ -63,6 +73,7 @@ class WordTally:
     labelled: int = 0
     of_label: int = 0
     wrong: int = 0
+    picks: Picks = field(default_factory=Picks)
 
     def add(self, numbers: Mapping[str, float | None], sign: float) -> None:
         """An occurrence: its scores and errors by name, and the sign that turns them."""

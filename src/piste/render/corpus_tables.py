@@ -1,0 +1,295 @@
+"""The tables of a summary's page, as plain cells: words, interactions, classes, mistakes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from piste.render.clean import one_line
+from piste.render.html import level
+from piste.render.words import give_or_take, percent, signed
+from piste.runs.class_summary import ClassCounts, Mistakes
+from piste.runs.excerpts import Excerpt
+from piste.runs.pair_summary import WordPair
+from piste.runs.shards import MOST_PAIRS
+from piste.runs.word_summary import LISTED_PAIRS, SPURIOUS_TEXTS, Summary
+from piste.runs.word_tally import Word
+
+MOST_CLASSES = 100
+BOTH_SIDES = 0.25  # of the occurrences on the other side: such a word is marked
+SPEAKING = 6  # words named for a class
+MARKS = {  # what rows are marked with, and what the page's filter calls it
+    "both sides": f"on both sides ({percent(BOTH_SIDES)} of the occurrences or more)",
+    "mistakes": "decide wrong predictions",
+    "spurious?": f"candidates for spurious words (in {SPURIOUS_TEXTS} labelled texts or more)",
+}
+MEANINGS = {
+    "effect": "what the word contributes to the score of a text, on average over its texts",
+    "lin": "value × e^importance, on average over its texts",
+    "value": "the score that the word would get alone",
+    "importance": "how much the word weighs beside others; 0 is the average word",
+    "flips": "share of the occurrences that speak for the other side than the mean does",
+    "lift": "how much more often texts with the word have the label in the data, in points",
+    "wrong": "wrong predictions for which this is the strongest word",
+    "together": "the interaction, on average over all texts with both words; below 0 they say less"
+    " together",
+    "listed": f"texts in which the pair is among the {MOST_PAIRS} strongest",
+    "where listed": "the mean over these texts only, which are the pair's strongest cases",
+    "precision": "of the texts predicted so, the share labelled so in the data",
+    "recall": "of the texts labelled so in the data, the share predicted so",
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What is shown, the error beside it, and the number to sort by (None: nothing known)."""
+
+    text: str
+    number: float | None = None
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """A row: its name, coloured by a strength, its cells by column, and its example texts."""
+
+    head: str
+    cells: dict[str, Cell]
+    examples: Sequence[Excerpt]
+    strength: float = 0.0  # from -1 to 1
+    classes: tuple[int, ...] = ()  # to which it belongs
+    marks: tuple[str, ...] = ()
+
+    @property
+    def hue(self) -> str:
+        return "f" if self.strength > 0 else "a"
+
+    @property
+    def level(self) -> int:
+        return level(self.strength)
+
+
+@dataclass(frozen=True)
+class PageTable:
+    """A table of the page; `cut` says what was left out of it."""
+
+    key: str
+    title: str
+    unit: str  # what a row is called
+    why: str
+    head: str
+    rows: list[TableRow]
+    cut: str = ""
+    columns: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, key: str, title: str, head: str, rows: list[TableRow], **more: str) -> PageTable:
+        """With the columns that say something in any row."""
+        used = {name for row in rows for name, cell in row.cells.items() if cell.text}
+        columns = [name for name in rows[0].cells if name in used] if rows else []
+        return cls(key, title, more["unit"], more["why"], head, rows, more.get("cut", ""), columns)
+
+
+def page_tables(summary: Summary, most: int, scale: float) -> list[PageTable]:
+    """The tables that have rows, each with up to `most` of them. scale: of the full colour."""
+    tables = (
+        _words(summary, most, scale),
+        _pairs(summary, most, scale),
+        _classes(summary),
+        _mistakes(summary, most),
+    )
+    return [table for table in tables if table.rows]
+
+
+def _words(summary: Summary, most: int, scale: float) -> PageTable:
+    listed = summary.listed(most)
+    spurious = {id(word) for word in summary.spurious()}
+    cut = ""
+    if len(listed) < len(summary.words):
+        rare = f" Words in fewer than {summary.least} texts are left out."
+        cut = (
+            f"{len(listed):,} of {len(summary.words):,} words are listed: those that stand out,"
+            f" then the strongest.{rare if summary.least > 1 else ''}"
+            " The JSON file (--json) holds all of them."
+        )
+    return PageTable.of(
+        "words",
+        "Words",
+        "word",
+        [word_row(word, summary, scale, spurious=id(word) in spurious) for word in listed],
+        unit="words",
+        why="Open a word for texts that hold it.",
+        cut=cut,
+    )
+
+
+def word_row(
+    word: Word, summary: Summary, scale: float = 1.0, *, spurious: bool = False
+) -> TableRow:
+    """A word's row."""
+    marks = {
+        "both sides": word.flips >= BOTH_SIDES and word.texts >= summary.least,
+        "mistakes": word.wrong > 0,
+        "spurious?": spurious,
+    }
+    return TableRow(
+        one_line(word.word),
+        _word_cells(word, one_side=one_side(summary)),
+        word.examples,
+        _shade(word.strength, scale),
+        _of_class(word.label, word.strength, summary),
+        tuple(mark for mark, holds in marks.items() if holds),
+    )
+
+
+def one_side(summary: Summary) -> bool:
+    """Whether all scores are towards the same label."""
+    return len(summary.labels) <= 2
+
+
+def _word_cells(word: Word, *, one_side: bool) -> dict[str, Cell]:
+    """A word's row by column."""
+    effect = Cell("")
+    if word.effect is not None and word.effect_error is not None:
+        effect = Cell(signed(word.effect), word.effect, give_or_take(word.effect_error))
+    return {
+        "towards": Cell("" if one_side else one_line(word.label, 20)),
+        "texts": Cell(f"{word.texts:,}", word.texts),
+        "effect": effect,
+        "lin": Cell("") if word.effect is not None else Cell(signed(word.lin), word.lin),
+        "value": Cell(signed(word.value), word.value, give_or_take(word.value_error)),
+        "importance": Cell(
+            signed(word.importance), word.importance, give_or_take(word.importance_error)
+        ),
+        "flips": Cell(percent(word.flips), word.flips) if word.flips else Cell(""),
+        "lift": Cell("") if word.lift is None else Cell(points(word.lift), word.lift),
+        "wrong": Cell(f"{word.wrong:,}", word.wrong) if word.wrong else Cell(""),
+    }
+
+
+def points(share: float) -> str:
+    """A difference of shares in whole points: +12, −3, 0."""
+    number = round(100 * share)
+    return f"{number:+d}".replace("-", "−") if number else "0"
+
+
+def _shade(strength: float, scale: float) -> float:
+    return max(-1.0, min(1.0, strength / scale)) if scale > 0 else 0.0
+
+
+def _of_class(label: str, strength: float, summary: Summary) -> tuple[int, ...]:
+    """The class that it speaks for, of two; of more, the one that it is told for."""
+    labels = summary.labels
+    if len(labels) == 2:
+        return (1 if strength > 0 else 0,)
+    return (labels.index(label),) if label in labels else ()
+
+
+def _pairs(summary: Summary, most: int, scale: float) -> PageTable:
+    sure = summary.together(min(summary.least, 2))
+    shown = sure[: min(most, LISTED_PAIRS)]
+    cut = ""
+    if len(shown) < len(sure):
+        cut = f"{len(shown):,} of {len(sure):,} pairs are listed: those that do most in all texts."
+    return PageTable.of(
+        "pairs",
+        "Words that act together",
+        "words",
+        [pair_row(pair, summary, scale) for pair in shown],
+        unit="pairs",
+        why="Two words that do more, or less, together than each by itself, beyond chance."
+        f" A run records the {MOST_PAIRS} strongest pairs of each text. Elsewhere a pair counts as"
+        " 0, so its mean is too small rather than too large; the mean where it is listed is biased"
+        " upwards. Open a pair for texts that hold it.",
+        cut=cut,
+    )
+
+
+def pair_row(pair: WordPair, summary: Summary, scale: float = 1.0) -> TableRow:
+    """A pair's row."""
+    return TableRow(
+        f"{one_line(pair.first, 24)} + {one_line(pair.second, 24)}",
+        {
+            "towards": Cell("" if one_side(summary) else one_line(pair.label, 20)),
+            "texts": Cell(f"{pair.texts:,}", pair.texts),
+            "together": Cell(signed(pair.effect), pair.effect, give_or_take(pair.error)),
+            "listed": Cell(f"{pair.listed:,}", pair.listed),
+            "where listed": Cell(signed(pair.listed_effect), pair.listed_effect),
+        },
+        pair.examples,
+        _shade(pair.effect, scale),
+        _of_class(pair.label, pair.effect, summary),
+    )
+
+
+def _classes(summary: Summary) -> PageTable:
+    ordered = sorted(summary.classes, key=lambda one: -one.predicted)
+    shown = ordered[:MOST_CLASSES]
+    cut = ""
+    if len(shown) < len(ordered):
+        cut = f"The {len(shown)} most predicted of {len(ordered):,} classes are listed."
+    return PageTable.of(
+        "classes",
+        "Classes",
+        "class",
+        [_class_row(one, summary) for one in shown],
+        unit="classes",
+        why="Open a class for the texts of which the model is surest and least sure.",
+        cut=cut,
+    )
+
+
+def _class_row(counts: ClassCounts, summary: Summary) -> TableRow:
+    return TableRow(
+        one_line(counts.label),
+        {
+            "predicted": Cell(f"{counts.predicted:,}", counts.predicted),
+            "labelled": Cell(f"{counts.labelled:,}" if counts.labelled else "", counts.labelled),
+            "precision": _share(counts.precision),
+            "recall": _share(counts.recall),
+            "strongest words": Cell(", ".join(speaking(summary, counts.label)) or "–"),
+        },
+        counts.examples,
+        classes=(summary.labels.index(counts.label),),
+    )
+
+
+def _share(share: float | None) -> Cell:
+    return Cell("") if share is None else Cell(percent(share), share)
+
+
+def speaking(summary: Summary, label: str, most: int = SPEAKING) -> list[str]:
+    """The words that surely speak for a class, strongest first."""
+    labels = summary.labels
+    sign = -1.0 if len(labels) == 2 and label == labels[0] else 1.0
+    told = labels[-1] if len(labels) == 2 else label
+    strongest = summary.strongest(told, summary.least)
+    sure = [word for word in strongest if sign * word.strength > 0 and word.is_sure]
+    return [one_line(word.word, 20) for word in sure[:most]]
+
+
+def _mistakes(summary: Summary, most: int) -> PageTable:
+    shown = summary.mistakes[:most]
+    return PageTable.of(
+        "mistakes",
+        "Wrong predictions",
+        "labelled → predicted",
+        [_mistake_row(one, summary) for one in shown],
+        unit="kinds of mistakes",
+        why="The strongest word for the wrong label of each text, counted. Open a row for the"
+        " mistakes of which the model is surest.",
+    )
+
+
+def _mistake_row(mistakes: Mistakes, summary: Summary) -> TableRow:
+    words = [f"{one_line(word, 20)} ({count:,})" for word, count in mistakes.words]
+    names = [name for name in (mistakes.label, mistakes.predicted) if name in summary.labels]
+    return TableRow(
+        f"{one_line(mistakes.label, 24)} → {one_line(mistakes.predicted, 24)}",
+        {
+            "texts": Cell(f"{mistakes.texts:,}", mistakes.texts),
+            "decided by": Cell(", ".join(words)),
+        },
+        mistakes.examples,
+        classes=tuple(summary.labels.index(name) for name in names),
+    )

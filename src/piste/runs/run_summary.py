@@ -1,0 +1,247 @@
+"""Sum a run up in two passes over its rows: scores first, then texts.
+
+The first pass adds up what each word does and picks the texts that show it. The second, when it is
+known which words and pairs are listed, counts the texts of pairs and cuts the excerpts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from piste.data import label_number
+from piste.errors import FileError
+from piste.files import encodable
+from piste.runs import shards
+from piste.runs.class_summary import (
+    ReadText,
+    class_places,
+    counted,
+    mistake_places,
+    mistaken,
+)
+from piste.runs.excerpts import Excerpt, Piece, Place, pieces
+from piste.runs.pair_summary import PairTally
+from piste.runs.run import ENDED, MANIFEST
+from piste.runs.word_summary import LISTED_PAIRS, Summary
+from piste.runs.word_tally import WordTally
+
+COLUMNS = ("index", "word", "value", "importance", "lin", "value_error", "importance_error")
+IN_CONTEXT = ("effect", "effect_error")  # of a run with context
+WHERE = ("index", "word", "start", "end")
+TEXT_COLUMNS = ("index", "id", "target", "label", "score", "probability", "error")
+Rows = dict[str, list[Any]]
+_Slots = dict[int, Excerpt]  # by rank
+
+
+@dataclass(frozen=True)
+class _Manifest:
+    model: str
+    labels: tuple[str, ...]
+    ended: bool
+    chosen: bool  # the explained class was chosen, and need not be the predicted one
+
+
+@dataclass
+class _Tallies:
+    """What the passes gather."""
+
+    texts: dict[int, ReadText] = field(default_factory=dict)
+    failed: int = 0
+    pairs: PairTally = field(default_factory=PairTally)
+    words: dict[tuple[str, str], WordTally] = field(default_factory=dict)
+    deciding: dict[int, str] = field(default_factory=dict)  # the strongest word of a mistake
+
+
+def summarise_run(folder: Path) -> Summary:
+    """The words, pairs and classes of a run, with example texts."""
+    manifest = _manifest(folder)
+    tallies = _Tallies()
+    _read_texts(folder, manifest, tallies)
+    for rows in _by_text(folder, COLUMNS, IN_CONTEXT):
+        text = tallies.texts.get(rows["index"][0])
+        if text is not None:
+            _tally(rows, text, manifest.labels, tallies)
+    _count_pairs(folder, manifest.labels, tallies)
+    summary = _summed(folder, manifest, tallies)
+    _add_examples(folder, summary, tallies)
+    return summary
+
+
+def _summed(folder: Path, manifest: _Manifest, tallies: _Tallies) -> Summary:
+    labels, texts = manifest.labels, list(tallies.texts.values())
+    known = [text for text in texts if text.label is not None]
+    checked = [text for text in known if text.right is not None]
+    shares = {name: sum(t.label == name for t in known) / len(known) for name in labels if known}
+    strange = {text.given for text in texts if text.given is not None and text.label is None}
+    return Summary(
+        source=str(folder),
+        model=manifest.model,
+        labels=labels,
+        texts=len(texts) + tallies.failed,
+        failed=tallies.failed,
+        right=sum(bool(text.right) for text in checked) / len(checked) if checked else None,
+        strange=tuple(sorted(strange)),
+        ended=manifest.ended,
+        words=[tally.word(*key, shares.get(key[1])) for key, tally in tallies.words.items()],
+        pairs=tallies.pairs.pairs(),
+        classes=counted(texts, labels),
+        mistakes=mistaken(texts, tallies.deciding),
+    )
+
+
+def _manifest(folder: Path) -> _Manifest:
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        return _Manifest(
+            str(manifest["model"]),
+            tuple(encodable(str(name)) for name in manifest["labels"]),  # as the tables have them
+            ENDED in manifest,
+            manifest.get("target") is not None,
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise FileError(
+            f"There is no run in {folder}.", "Give a folder that `piste run` wrote."
+        ) from error
+
+
+def _read_texts(folder: Path, manifest: _Manifest, tallies: _Tallies) -> None:
+    """The texts by number, how many failed, and the pairs of words of all."""
+    labels = manifest.labels
+    for table in shards.read(folder, shards.TEXTS, TEXT_COLUMNS, ["pairs"]):
+        pairs = table.get("pairs", [None] * len(table["index"]))
+        cells = zip(*(table[column] for column in TEXT_COLUMNS), pairs, strict=True)
+        for index, name, target, given, score, probability, error, of_text in cells:
+            if error is not None:
+                tallies.failed += 1
+                continue
+            predicted = _predicted(target, score, manifest)
+            tallies.texts[index] = ReadText(
+                index=index,
+                id=name,
+                target=target,
+                predicted=predicted,
+                label=_named(given, labels),
+                given=given,
+                score=score,
+                probability=probability,
+                tells_pairs=of_text is not None,
+            )
+            tallies.pairs.add(of_text or (), index, *_side(target, labels))
+
+
+def _predicted(target: str, score: float, manifest: _Manifest) -> str | None:
+    """The predicted label, as far as a row tells it: a chosen class may not be the predicted."""
+    labels = manifest.labels
+    if not manifest.chosen:
+        return target
+    if len(labels) != 2 or target not in labels:
+        return None
+    return target if score > 0 else labels[1 - labels.index(target)]
+
+
+def _side(target: str, labels: tuple[str, ...]) -> tuple[str, float]:
+    """The label towards which scores are told, and the sign that they get by it."""
+    if len(labels) != 2:
+        return target, 1.0
+    return labels[-1], 1.0 if target == labels[-1] else -1.0
+
+
+def _named(label: str | None, labels: tuple[str, ...]) -> str | None:
+    """The model's name for a label of the data, which may be a name or a number."""
+    if label is None or label in labels:
+        return label
+    number = label_number(label)
+    return labels[number] if number is not None and number < len(labels) else None
+
+
+def _by_text(folder: Path, columns: tuple[str, ...], optional: tuple[str, ...]) -> Iterator[Rows]:
+    """The players' rows, grouped by text."""
+    for table in shards.read(folder, shards.PLAYERS, columns, optional):
+        indices = np.array(table["index"], dtype=np.int64)
+        cuts = [0, *(np.flatnonzero(np.diff(indices)) + 1).tolist(), len(indices)]
+        for first, end in pairwise(cuts):
+            if end > first:
+                yield {name: cells[first:end] for name, cells in table.items()}
+
+
+def _tally(rows: Rows, text: ReadText, labels: tuple[str, ...], tallies: _Tallies) -> None:
+    label, sign = _side(text.target, labels)
+    named = [name for name in (*COLUMNS[2:], *IN_CONTEXT) if name in rows]
+    scores = _scores(rows)
+    decisive = -1
+    if text.right is False and len(scores):
+        towards = 1.0 if text.predicted == text.target else -1.0
+        decisive = int(np.argmax(towards * np.array(scores)))
+        tallies.deciding[text.index] = rows["word"][decisive]
+    seen: set[str] = set()
+    for place, word in enumerate(rows["word"]):
+        tally = tallies.words.setdefault((word, label), WordTally())
+        tally.add({name: rows[name][place] for name in named}, sign)
+        tally.wrong += place == decisive
+        tally.picks.add(sign * scores[place], text.index, place, place == decisive)
+        if word not in seen:
+            seen.add(word)
+            tally.texts += 1
+            tally.labelled += text.label is not None
+            tally.of_label += text.label == label
+
+
+def _scores(rows: Rows) -> list[float]:
+    """The scores that rank words; a score that is missing counts as 0."""
+    return [score or 0.0 for score in rows["effect" if "effect" in rows else "lin"]]
+
+
+def _count_pairs(folder: Path, labels: tuple[str, ...], tallies: _Tallies) -> None:
+    """Count the texts that hold both words of a pair, wherever pairs are known."""
+    if not tallies.pairs.listed:
+        return
+    for rows in _by_text(folder, ("index", "word"), ()):
+        text = tallies.texts.get(rows["index"][0])
+        if text is not None and text.tells_pairs:
+            tallies.pairs.meet(rows["word"], _side(text.target, labels)[0])
+
+
+def _add_examples(folder: Path, summary: Summary, tallies: _Tallies) -> None:
+    """Give every listed row its excerpts, in the order in which they were chosen."""
+    wanted: dict[int, list[tuple[Place, int, _Slots]]] = defaultdict(list)
+    shown: list[tuple[list[Excerpt], _Slots]] = []
+    for examples, places in _owners(summary, tallies):
+        slots: _Slots = {}
+        shown.append((examples, slots))
+        for rank, place in enumerate(places):
+            wanted[place.text].append((place, rank, slots))
+    for rows in _by_text(folder, WHERE, (*IN_CONTEXT[:1], "lin", "segment")):
+        index = rows["index"][0]
+        if index in wanted:
+            text = tallies.texts[index]
+            sign = _side(text.target, summary.labels)[1]
+            scores = [sign * score for score in _scores(rows)]
+            for place, rank, slots in wanted[index]:
+                slots[rank] = _excerpt(text, pieces(rows, scores, place.positions))
+    for examples, slots in shown:
+        examples += [slots[rank] for rank in sorted(slots)]
+
+
+def _owners(summary: Summary, tallies: _Tallies) -> Iterator[tuple[list[Excerpt], list[Place]]]:
+    """The examples of everything that is listed, empty yet, and the places to show there."""
+    for word in summary.listed():
+        yield word.examples, tallies.words[word.word, word.label].picks.places(word.strength)
+    for pair in summary.together()[:LISTED_PAIRS]:
+        yield pair.examples, tallies.pairs.places(pair)
+    texts = list(tallies.texts.values())
+    for counts in summary.classes:
+        yield counts.examples, class_places(texts, counts.label)
+    for mistakes in summary.mistakes:
+        yield mistakes.examples, mistake_places(texts, mistakes)
+
+
+def _excerpt(text: ReadText, shown: tuple[Piece, ...]) -> Excerpt:
+    return Excerpt(text.id, text.predicted or text.target, text.label, text.probability, shown)
