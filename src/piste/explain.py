@@ -17,7 +17,7 @@ from piste.methods.base import Attribution, Method
 from piste.methods.every_class import MOST, explain_every_class
 from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier
-from piste.models.query import Meter, OnRound, Progress, Query, turn
+from piste.models.query import Meter, OnRound, Progress, Query
 from piste.models.sharing import Gathering
 from piste.options import ALL, Options
 from piste.result.explanation import Explanation, Target
@@ -62,8 +62,7 @@ def explain(
     options = Options.of(target=target, unit=unit, seed=seed, budget=budget, **more)
     classifier = as_classifier(classifier)
     chosen = choose_method(method, options)
-    with turn(gathering):
-        encoding = classifier.encode(*texts(text, pair))
+    encoding = classifier.encode(*texts(text, pair))
     query = Query(
         classifier,
         encoding.frame,

@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 
 import piste
+from piste.arrays import Ragged
+from piste.models.query import Query
 from piste.models.sharing import together
+from tests.models.test_query import FRAME, Recorder
 
 TEXT = "the film was good, the acting superb and the plot not bad at all"
 METHODS = ["slalom", "gradients", "attention", "occlusion"] * 2
@@ -124,3 +127,34 @@ def test_after_a_failure_the_next_question_is_asked():
         return True
 
     assert all(together(classifier, ["good film"] * 4, fails, threads=2))
+
+
+def test_sequences_of_all_lengths_share_batches():
+    classifier = Recorder()
+
+    def asked(gathering, data):
+        return Query(classifier, FRAME, gathering=gathering).logits(Ragged.of(data)).tolist()
+
+    questions = [[[1], [2, 3], [4, 5, 6]], [[7, 8, 9], [1]]]
+    expected = [[[600 + sum(row), 3 + len(row)] for row in data] for data in questions]
+    assert list(together(classifier, questions, asked, threads=2)) == expected
+    assert sorted(batch.shape for batch in classifier.batches) == [(1, 4), (1, 5), (2, 6)]
+
+
+def test_what_does_not_fit_into_memory_is_asked_in_smaller_batches():
+    def answer(texts: list[str]) -> list[float]:
+        if len(texts) > 2:
+            raise MemoryError
+        return [float(text.count("good")) for text in texts]
+
+    classifier = piste.from_function(answer)
+
+    def explained(gathering, text):
+        return piste.explain(text, classifier, "occlusion", gathering=gathering)
+
+    texts = ["good film of the year", "a good end to it all"]
+    for text, explanation in zip(
+        texts, together(classifier, texts, explained, threads=2), strict=True
+    ):
+        place = text.split().index("good")
+        assert explanation.scores[explanation.primary].argmax() == place

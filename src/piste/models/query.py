@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -95,23 +95,25 @@ class Query:
 
     def logits(self, rows: Ragged) -> FloatArray:
         """The model's outputs [rows, outputs] for rows of token ids without frame, in order."""
-        answers: list[tuple[IntArray, FloatArray]] = []
         if not len(rows):
             return np.empty((0, len(next(iter(self.answers.values()), ()))))
+        lengths = np.unique(rows.lengths)
+        places = [np.flatnonzero(rows.lengths == length) for length in lengths]
         with self._clock():
-            for length in np.unique(rows.lengths):
-                where = np.flatnonzero(rows.lengths == length)
-                framed = self._framed(rows.take(where), int(length))
-                answers.append((where, self._ask_unique(framed)))
-        order = np.argsort(np.concatenate([where for where, _ in answers]))
-        return np.concatenate([logits for _, logits in answers])[order]
+            framed = [
+                self._framed(rows.take(where), int(length))
+                for where, length in zip(places, lengths, strict=True)
+            ]
+            if self.gathering is not None:
+                self._ask_with_others(framed, self.gathering)
+            logits = np.concatenate([self._ask_unique(ids) for ids in framed])
+        return logits[np.argsort(np.concatenate(places))]
 
     def notes(self) -> tuple[str, ...]:
         """The classifier's notes on its answers to this query."""
         if not isinstance(self.classifier, WithNotes):
             return self.remarks
-        with turn(self.gathering):
-            return self.remarks + self.classifier.notes(self.left != 0, self.whole)
+        return self.remarks + self.classifier.notes(self.left != 0, self.whole)
 
     def sequence(self, row: Ragged) -> IntArray:
         """One row of token ids as the model reads it, frame included [1, tokens]."""
@@ -123,7 +125,7 @@ class Query:
 
     def embed(self, ids: IntArray) -> FloatArray:
         """The embeddings [rows, tokens, width] of framed sequences [rows, tokens]."""
-        with self._clock(), turn(self.gathering):
+        with self._clock():
             return _differentiable(self.classifier).embed(ids)
 
     def gradients(
@@ -181,8 +183,7 @@ class Query:
         with self._clock():
             while start < len(given):
                 batch = given[start : start + self.gradient_rows(given.shape[1])]
-                with turn(self.gathering):
-                    answer = self._fitting(partial(call, batch), batch.shape, GRADIENT_SHARE)
+                answer = self._fitting(partial(call, batch), batch.shape, GRADIENT_SHARE)
                 if answer is not None:
                     answers.append(answer)
                     self._count(*batch.shape[:2])
@@ -202,26 +203,58 @@ class Query:
         suffix = np.tile(np.array(self.frame.suffix, dtype=np.int64), (len(rows), 1))
         return np.concatenate([prefix, body, suffix], axis=1)
 
+    def _ask_with_others(self, matrices: list[IntArray], gathering: Gathering) -> None:
+        """Have all sequences answered that were not, of every length at once.
+
+        Those that do not fit into memory so are left to be asked one length after the other.
+        """
+        batches = [batch for ids in matrices for batch in self._batches(ids, self._new(ids))]
+        self._spend(sum(map(len, batches)))
+        for ids in batches[:1]:
+            self._verify(ids[:1])
+        try:
+            answers = gathering.answers(batches) if batches else []
+        except (MemoryError, RuntimeError) as error:
+            if not is_out_of_memory(error):
+                raise
+            return
+        for ids, logits in zip(batches, answers, strict=True):
+            self._keep(ids, logits)
+
     def _ask_unique(self, ids: IntArray) -> FloatArray:
         """Answers for a matrix of equally long sequences, each distinct one asked once, ever."""
-        keys = [row.tobytes() for row in ids]
-        first = {key: index for index, key in reversed(list(enumerate(keys)))}
-        new = sorted(index for key, index in first.items() if key not in self.answers)
+        new = self._new(ids)
         self._spend(len(new))
         self._verify(ids[new[:1]])
-        start = 0
-        while start < len(new):
+        while new:
             # The size is taken anew for every batch: it shrinks when memory runs out.
-            size = max(1, self.batch_tokens // max(1, ids.shape[1]))
-            batch = new[start : start + size]
-            logits = self._try(ids[batch])
+            batch = next(self._batches(ids, new))
+            logits = self._try(batch)
             if logits is not None:
-                self.answers.update(zip([keys[index] for index in batch], logits, strict=True))
-                start += len(batch)
-        answers = np.array([self.answers[key] for key in keys])
+                self._keep(batch, logits)
+                new = new[len(batch) :]
+        answers = np.array([self.answers[row.tobytes()] for row in ids])
         if ids.shape[1] > self.longest:
             self.longest, self.whole = ids.shape[1], answers[0]
         return answers
+
+    def _new(self, ids: IntArray) -> list[int]:
+        """Which rows are the first of sequences that were not answered yet."""
+        first: dict[bytes, int] = {}
+        for index, row in enumerate(ids):
+            first.setdefault(row.tobytes(), index)
+        return [index for key, index in first.items() if key not in self.answers]
+
+    def _batches(self, ids: IntArray, some: list[int]) -> Iterator[IntArray]:
+        """These rows, as many at once as memory allows."""
+        size = max(1, self.batch_tokens // max(1, ids.shape[1]))
+        return (ids[some[start : start + size]] for start in range(0, len(some), size))
+
+    def _keep(self, ids: IntArray, logits: FloatArray) -> None:
+        """Remember and count answers."""
+        self._check(ids, logits)
+        self.answers.update(zip([row.tobytes() for row in ids], logits, strict=True))
+        self._count(*ids.shape)
 
     def _verify(self, ids: IntArray) -> None:
         """Once a query, have a classifier that stands in for another compare itself with it.
@@ -238,18 +271,13 @@ class Query:
     def _compare(self, ids: IntArray | None) -> None:
         self.verified = True
         if isinstance(self.classifier, Verifiable):
-            with turn(self.gathering):
-                note = self.classifier.verify(ids)
+            note = self.classifier.verify(ids)
             self.remarks += (note,) if note else ()
 
     def _try(self, ids: IntArray) -> FloatArray | None:
         """One batch; None where it does not fit into memory, and then the next one is smaller."""
         asked = self.classifier if self.gathering is None else self.gathering
-        logits = self._fitting(partial(asked.logits, ids), ids.shape)
-        if logits is not None:
-            self._check(ids, logits)
-            self._count(*ids.shape)
-        return logits
+        return self._fitting(partial(asked.logits, ids), ids.shape)
 
     def _fitting(
         self, call: Callable[[], Answer], shape: tuple[int, ...], share: int = 1
@@ -291,11 +319,6 @@ class Query:
                 f" ({len(bad)} of {len(ids)} in this batch are not finite).",
                 "Check the model on that input; a float16 model may need float32.",
             )
-
-
-def turn(gathering: Gathering | None) -> AbstractContextManager[object]:
-    """The lock of a gathering, if there is one: one thread at a time."""
-    return nullcontext() if gathering is None else gathering.turn
 
 
 def _differentiable(classifier: Classifier) -> WithGradients:

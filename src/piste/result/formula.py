@@ -71,10 +71,15 @@ class Formula:
         """
         level, scale = self._at(sizes)
         some = weight > 0
+        if some.all():
+            return np.asarray(level + scale * (worth / weight))
         mean = np.divide(worth, weight, out=np.zeros(np.shape(weight)), where=some)
         return np.asarray(np.where(some, level + scale * mean, self.values.mean()))
 
     def _at(self, sizes: IntArray) -> tuple[FloatArray, FloatArray]:
         """Level and scale of parts of so many players."""
-        where, knots = np.log(np.maximum(sizes, 1)), np.log(self.lengths)
-        return np.interp(where, knots, self.level), np.interp(where, knots, self.scale)
+        least = int(sizes.min(initial=0))
+        every = np.arange(least, int(sizes.max(initial=0)) + 1)  # few sizes, of many parts
+        where, knots = np.log(np.maximum(every, 1)), np.log(self.lengths)
+        level, scale = np.interp(where, knots, self.level), np.interp(where, knots, self.scale)
+        return level[sizes - least], scale[sizes - least]

@@ -23,7 +23,7 @@ from piste.runs.shards import Shard, stage
 from piste.runs.store import stamp
 from piste.surrogates import algebra
 
-THREADS = 8  # explanations at once, whose sequences share batches
+THREADS = 16  # explanations at once, whose sequences share batches
 Numbered = tuple[int, list[tuple[int, Example]]]  # a shard's number, its texts with theirs
 
 
@@ -126,7 +126,7 @@ class Maker:
         number, texts = shard
         return stage(self.destination, number, self.explained(texts))
 
-    # Eight explanations share the machine as it is: libraries that divide each small product among
+    # Explanations share the machine as it is: libraries that divide each small product among
     # threads of their own wait for each other, on a busy machine for minutes.
     @algebra.one_thread
     def explained(self, texts: list[tuple[int, Example]]) -> Shard:

@@ -78,21 +78,22 @@ def _second_differences(formula: Formula, kept: BoolArray, chosen: IntArray) -> 
     worth = frame_weight * frame_value + worths @ others + _without_two(inside * v)
     together = formula.ratio(size + 2, weight + _outer_sum(w), worth + _outer_sum(v))
     first = formula.ratio(size + 1, weight + w[:, None], worth + v[:, None])
-    second = formula.ratio(size + 1, weight + w[None], worth + v[None])
-    return together - first - second + formula.ratio(size, weight, worth)
+    return together - first - first.T + formula.ratio(size, weight, worth)
 
 
 def _without_two(numbers: FloatArray) -> FloatArray:
     """The sum of all numbers but two, for every two of them [numbers, numbers].
 
-    Nothing is subtracted: beside a player of great weight the others would be lost in rounding.
+    The largest number is never subtracted: beside it the others would be lost in rounding.
     """
-    before = np.append(0.0, np.cumsum(numbers)[:-1])
-    after = np.append(np.cumsum(numbers[:0:-1])[::-1], 0.0)
-    later = np.triu(np.broadcast_to(numbers, (len(numbers), len(numbers))), k=1)
-    between = np.pad(np.cumsum(later, axis=1)[:, :-1], ((0, 0), (1, 0)))
-    upper = np.triu(before[:, None] + between + after[None], k=1)
-    return np.asarray(upper + upper.T)
+    second, first = np.argsort(np.abs(numbers), kind="stable")[-2:]
+    without_first = np.where(np.arange(len(numbers)) == first, 0.0, numbers)
+    rest = np.where(np.arange(len(numbers)) == second, 0.0, without_first)
+    sums = rest.sum() + numbers[second] - _outer_sum(without_first) + numbers[first]
+    beside_first = rest.sum() - rest + numbers[second]
+    beside_first[second] = rest.sum()
+    sums[first] = sums[:, first] = beside_first
+    return np.asarray(sums)
 
 
 def _outer_sum(numbers: NDArray[Any]) -> NDArray[Any]:
