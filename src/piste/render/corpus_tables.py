@@ -106,7 +106,7 @@ def _words(summary: Summary, most: int, scale: float) -> PageTable:
     spurious = {id(word) for word in summary.spurious()}
     cut = ""
     if len(listed) < len(summary.words):
-        rare = f" Words in fewer than {summary.least} texts are left out."
+        rare = f" Other words in fewer than {summary.least} texts are left out."
         cut = (
             f"{len(listed):,} of {len(summary.words):,} words are listed: those that stand out,"
             f" then the strongest.{rare if summary.least > 1 else ''}"

@@ -66,8 +66,8 @@ class Picks:
 
 def _keep(best: list[tuple[float, int, int]], entry: tuple[float, int, int]) -> None:
     """Keep the smallest entries, one a text."""
-    if len(best) == OWN and entry >= best[-1]:
-        return
+    if len(best) == OWN and entry[0] >= best[-1][0]:
+        return  # equal ones: the first texts stay
     if any(one[1] == entry[1] for one in best):
         return
     insort(best, entry)

@@ -31,7 +31,7 @@ from piste.runs.excerpts import Excerpt, Piece, Place, pieces
 from piste.runs.pair_summary import PairTally
 from piste.runs.run import ENDED, MANIFEST
 from piste.runs.word_summary import LISTED_PAIRS, Summary
-from piste.runs.word_tally import WordTally
+from piste.runs.word_tally import WordTally, numbers_of
 
 COLUMNS = ("index", "word", "value", "importance", "lin", "value_error", "importance_error")
 IN_CONTEXT = ("effect", "effect_error")  # of a run with context
@@ -174,8 +174,9 @@ def _by_text(folder: Path, columns: tuple[str, ...], optional: tuple[str, ...]) 
 
 def _tally(rows: Rows, text: ReadText, labels: tuple[str, ...], tallies: _Tallies) -> None:
     label, sign = _side(text.target, labels)
-    named = [name for name in (*COLUMNS[2:], *IN_CONTEXT) if name in rows]
     scores = _scores(rows)
+    numbers, in_context = numbers_of(rows, len(scores), sign), "effect" in rows
+    squares = numbers**2
     decisive = -1
     if text.right is False and len(scores):
         towards = 1.0 if text.predicted == text.target else -1.0
@@ -183,8 +184,10 @@ def _tally(rows: Rows, text: ReadText, labels: tuple[str, ...], tallies: _Tallie
         tallies.deciding[text.index] = rows["word"][decisive]
     seen: set[str] = set()
     for place, word in enumerate(rows["word"]):
-        tally = tallies.words.setdefault((word, label), WordTally())
-        tally.add({name: rows[name][place] for name in named}, sign)
+        tally = tallies.words.get((word, label))
+        if tally is None:
+            tally = tallies.words[word, label] = WordTally()
+        tally.add(numbers[place], squares[place], in_context=in_context)
         tally.wrong += place == decisive
         tally.picks.add(sign * scores[place], text.index, place, place == decisive)
         if word not in seen:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -59,6 +59,14 @@ class Word:
         return is_sure(self.effect, self.effect_error)
 
 
+def numbers_of(rows: Mapping[str, Sequence[float | None]], count: int, sign: float) -> FloatArray:
+    """The `NUMBERS` of a text's words [count, numbers], turned by the sign; 0 where one lacks."""
+    columns = [rows.get(name) or [0.0] * count for name in NUMBERS]
+    told = np.array([[number or 0.0 for number in column] for column in columns])
+    told[SIGNED] *= sign
+    return np.ascontiguousarray(told.T)
+
+
 @dataclass
 class WordTally:
     """Sums over the occurrences of a word."""
@@ -75,18 +83,16 @@ class WordTally:
     wrong: int = 0
     picks: Picks = field(default_factory=Picks)
 
-    def add(self, numbers: Mapping[str, float | None], sign: float) -> None:
-        """An occurrence: its scores and errors by name, and the sign that turns them."""
-        told = np.array([numbers.get(name) or 0.0 for name in NUMBERS])
-        told[SIGNED] *= sign
+    def add(self, numbers: FloatArray, squares: FloatArray, *, in_context: bool) -> None:
+        """An occurrence: its `NUMBERS` and their squares; in_context: it has an effect."""
         self.count += 1
-        self.sums += told
-        self.squares += told**2
-        self.in_context = self.in_context or "effect" in numbers
+        self.sums += numbers
+        self.squares += squares
+        self.in_context = self.in_context or in_context
         # A value is that of the word, an effect that of the place: only the latter's error counts.
-        score, error = (told[5], told[6]) if self.in_context else (told[0], 0.0)
-        self.sided += abs(score) > ONE_SIDED * error or not self.in_context
-        self.positive += score > ONE_SIDED * error
+        score, error = (numbers[5], numbers[6]) if self.in_context else (numbers[0], 0.0)
+        self.sided += bool(abs(score) > ONE_SIDED * error or not self.in_context)
+        self.positive += bool(score > ONE_SIDED * error)
 
     def word(self, word: str, label: str, share: float | None) -> Word:
         """The means. share: of the label among all texts that have one."""
