@@ -10,7 +10,7 @@ import numpy as np
 from piste.arrays import FloatArray
 from piste.errors import FileError
 from piste.result.explanation import Explanation, Player, Target
-from piste.result.facts import Agreement, Cost, Fidelity, FitReport, Stopped
+from piste.result.facts import Agreement, Cost, Fidelity, FitReport, Record, Stopped
 from piste.result.formula import Formula
 from piste.result.parts import MOST_PARTS, PartAnswers, PlayerSet
 
@@ -87,6 +87,7 @@ def _explanation(data: Mapping[str, Any]) -> Explanation:
         core=_maybe(data.get("core"), lambda value: _player_set(value, len(players))),
         second=_maybe(data.get("second"), lambda value: _place(value, len(text))),
         notes=tuple(_string(note) for note in _sequence(data["notes"])),
+        record=_maybe(data.get("record"), _record),
     )
 
 
@@ -178,6 +179,18 @@ def _stopped(value: Any) -> Stopped:
         tolerance=_number(data["tolerance"]),
         spread=_number(data["spread"]),
         ranking=_number(data["ranking"]),
+    )
+
+
+def _record(value: Any) -> Record:
+    data = _mapping(value)
+    outputs = _maybe(data.get("outputs"), _sequence)
+    return Record(
+        made=_string(data["made"]),
+        options=_settings(_mapping(data["options"])),
+        fingerprint=_settings(_mapping(data["fingerprint"])),
+        unknown=_maybe(data.get("unknown"), _string),
+        outputs=None if outputs is None else tuple(map(_number, outputs)),
     )
 
 
