@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 import numpy as np
@@ -186,7 +187,7 @@ def _record(value: Any) -> Record:
     data = _mapping(value)
     outputs = _maybe(data.get("outputs"), _sequence)
     return Record(
-        made=_string(data["made"]),
+        made=_date(data["made"]),
         options=_settings(_mapping(data["options"])),
         fingerprint=_settings(_mapping(data["fingerprint"])),
         unknown=_maybe(data.get("unknown"), _string),
@@ -316,6 +317,13 @@ def _share(value: Any) -> float:
     if not 0 <= number <= 1:
         raise ValueError(f"a probability lies outside 0..1: {number}")
     return number
+
+
+def _date(value: Any) -> str:
+    date = datetime.fromisoformat(_string(value))
+    if date.utcoffset() != timedelta(0):
+        raise ValueError(f"the date {value!r} is not in UTC")
+    return date.isoformat(timespec="seconds")
 
 
 def _kind(value: Any) -> str:
