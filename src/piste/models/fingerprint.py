@@ -59,10 +59,18 @@ def fingerprint(classifier: Classifier, samples: Iterable[Sample]) -> Fingerprin
     parts = digests(classifier)
     if "weights" not in parts or not (_is_own(classifier) and _is_ours(classifier)):
         parts[ANSWERS] = dict(_answers(classifier, samples))
-        remote = isinstance(getattr(classifier, "function", None), RemoteLabels)
-        parts[WITHIN] = SERVER_NOISE if remote else ROUNDING
+        parts[WITHIN] = rounding(classifier)
     # A function may not know its labels before its first answer.
     return parts | {"labels": list(classifier.labels or ()), "outputs": classifier.outputs}
+
+
+def rounding(classifier: Classifier) -> float:
+    """How far two answers of the same model may differ, absolutely and relatively."""
+    return SERVER_NOISE if _is_remote(classifier) else ROUNDING
+
+
+def _is_remote(classifier: Any) -> bool:
+    return isinstance(getattr(classifier, "function", None), RemoteLabels)
 
 
 def identity(classifier: Classifier) -> tuple[Fingerprint, str | None]:
@@ -78,7 +86,7 @@ def identity(classifier: Classifier) -> tuple[Fingerprint, str | None]:
         return parts, None
     if _size(classifier) > MOST_READ:
         return parts, "the weights are too large to read for every explanation"
-    if isinstance(getattr(classifier, "function", None), RemoteLabels):
+    if _is_remote(classifier):
         return parts, "the model runs on a server, which shows nothing but answers"
     return parts, "the model is a function, which shows nothing but answers"
 

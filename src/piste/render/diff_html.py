@@ -140,5 +140,3 @@ def _axis(diff: Diff, steps: list[said.Step]) -> tuple[float, float]:
     ends += [diff.before.target.score, diff.after.target.score]
     reach = max(ends) - min(ends)
     return min(ends), BARS / reach if reach else 0.0
-
-

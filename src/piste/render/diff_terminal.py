@@ -34,7 +34,7 @@ def show(diff: Diff, console: Console | None = None) -> None:
         for pair in diff.pairs[: said.PAIRS]:
             console.print(Padding(plain(said.pair_sentence(diff, pair)), (0, 2)))
     console.print()
-    for line in (said.adding_up(diff), f"{said.ERRORS}.", said.made(diff)):
+    for line in filter(None, (said.adding_up(diff), said.errors(diff), said.made(diff))):
         console.print(plain(line, "dim"))
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from piste.decision import RAW
-from piste.render import trust, words
+from piste.render import together, trust, words
 from piste.render.clean import one_line
-from piste.render.together import error_of
 from piste.result.difference import Diff, WordChange
 from piste.result.explanation import Explanation, Target
 from piste.result.pair_changes import PairChange
@@ -18,7 +17,7 @@ MOST = 3  # reasons in the headline
 COMPARABLE = 0.5  # of the strongest: a weaker one is not named beside it
 SHOWN = 12  # rows of their own, in the terminal and the figure
 PAIRS = 5  # sentences on pairs
-ERRORS = (
+_ERRORS = (
     "±: the standard error of the change. The two explanations are estimated independently, so the"
     " errors add in quadrature"
 )
@@ -144,20 +143,23 @@ def named(diff: Diff, word: WordChange) -> str:
 
 
 def steps(diff: Diff, most: int = SHOWN) -> list[Step]:
-    """From the score before to the score after: base, the largest changes, then all others."""
+    """From the score before to the score after: base, changes beyond chance, then all others."""
     here, done = diff.before.target.score, []
     if diff.base:
         done.append(Step("empty text", here, here + diff.base))
         here += diff.base
     rows = [word for word in diff.top(len(diff.words)) if word.change]
-    shown = rows if len(rows) <= most + 1 else rows[:most]
+    sure = [word for word in rows if is_sure(word.change, word.error or 0.0)]
+    shown = sure if len(sure) <= most + 1 else sure[:most]
+    shown = shown if len(rows) > len(shown) + 1 else rows  # one that is left has its own name
     for word in shown:
         done.append(Step(named(diff, word), here, here + word.change, word, word.error))
         here += word.change
     end, others = diff.after.target.score, len(rows) - len(shown)
     if others:
         there = end - (0.0 if diff.adds_up else diff.left)
-        done.append(Step(f"{others} other {diff.after.unit}s", here, there))
+        name = f"other {diff.after.unit}s" if shown else f"{diff.after.unit}s"
+        done.append(Step(f"{others} {name}", here, there))
         here = there
     if not diff.adds_up and abs(diff.left) >= NO_CHANGE:
         done.append(Step(f"not told by {diff.after.method}", here, end))
@@ -166,7 +168,7 @@ def steps(diff: Diff, most: int = SHOWN) -> list[Step]:
 
 def pair_sentence(diff: Diff, pair: PairChange) -> str:
     """How two words act together now, and how they did."""
-    amount = f"{words.signed(pair.change)}{error_of(pair.error)}"
+    amount = f"{words.signed(pair.change)}{together.error_of(pair.error)}"
     was, now = words.signed(pair.effect_before), words.signed(pair.effect_after)
     old, new = _pair(diff.before, pair.before), _pair(diff.after, pair.after)
     if pair.after is None:
@@ -180,8 +182,7 @@ def pair_sentence(diff: Diff, pair: PairChange) -> str:
 def _pair(explanation: Explanation, pair: tuple[int, int] | None) -> str:
     if pair is None:
         return ""
-    first, second = (one_line(explanation.players[index].text) for index in pair)
-    return f"“{first}” and “{second}”"
+    return " and ".join(together.named(explanation, index) for index in pair)
 
 
 def adding_up(diff: Diff) -> str:
@@ -193,6 +194,12 @@ def adding_up(diff: Diff) -> str:
         f"The scores of {diff.after.method} do not add up to the model's score: they leave"
         f" {words.signed(diff.left)} of the change from {start} to {end}."
     )
+
+
+def errors(diff: Diff) -> str:
+    """What ± means, where it stands."""
+    known = any(word.error for word in diff.words) or any(pair.error for pair in diff.pairs)
+    return f"{_ERRORS}." if known else ""
 
 
 def warnings(diff: Diff) -> list[str]:

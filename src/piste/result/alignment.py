@@ -22,25 +22,27 @@ def matched(before: Sequence[Player], after: Sequence[Player]) -> list[Place]:
     for tag, i, j, k, m in matcher.get_opcodes():
         old, new = range(i, j), range(k, m)
         if tag == "equal":
-            places += _one_by_one("kept", old, new)
+            places += [_same(before, after, i, j) for i, j in zip(old, new, strict=True)]
         else:
             places += _replaced(old, new)
     return places
 
 
 def _keys(players: Sequence[Player]) -> list[tuple[int, str]]:
-    return [(player.segment, player.text) for player in players]
+    return [(player.segment, player.text.casefold()) for player in players]
+
+
+def _same(before: Sequence[Player], after: Sequence[Player], i: int, j: int) -> Place:
+    """Letters of another case are a change where the model reads other tokens."""
+    old, new = before[i], after[j]
+    return "kept" if old.text == new.text or old.ids == new.ids else "changed", (i,), (j,)
 
 
 def _replaced(old: range, new: range) -> Iterator[Place]:
     if len(old) == len(new):
-        yield from _one_by_one("changed", old, new)
+        yield from (("changed", (i,), (j,)) for i, j in zip(old, new, strict=True))
     elif old and new and max(len(old), len(new)) <= LONGEST:
         yield "changed", tuple(old), tuple(new)
     else:
         yield from (("removed", (index,), ()) for index in old)
         yield from (("added", (), (index,)) for index in new)
-
-
-def _one_by_one(kind: str, old: range, new: range) -> Iterator[Place]:
-    yield from ((kind, (i,), (j,)) for i, j in zip(old, new, strict=True))

@@ -20,14 +20,14 @@ def comparable(before: Explanation, after: Explanation) -> tuple[Explanation, Ex
     """
     if _is_opposite(before, after):
         before = opposite(before)
-    for what, value, remedy in (
-        ("method", lambda ex: ex.method, "Use the same method for both."),
-        ("unit", lambda ex: ex.unit, "Use the same unit for both."),
-        ("score", lambda ex: ex.primary, "Use the same method and settings for both."),
-        ("target", lambda ex: ex.target.title, _same_target(after.target)),
-        ("scale", lambda ex: ex.target.scale, "Use the same target and against for both."),
+    one, other = before.target, after.target
+    for what, was, now, remedy in (
+        ("method", before.method, after.method, "Use the same method for both."),
+        ("unit", before.unit, after.unit, "Use the same unit for both."),
+        ("score", before.primary, after.primary, "Use the same method and settings for both."),
+        ("target", one.title, other.title, _same_target(other)),
+        ("scale", one.scale, other.scale, "Use the same target and against for both."),
     ):
-        was, now = value(before), value(after)
         if was != now:
             raise SettingError(
                 f"The two explanations cannot be compared: the {what} of the first is {was!r},"

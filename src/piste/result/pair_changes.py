@@ -52,10 +52,10 @@ def pair_changes(
     for pair in strongest[1]:
         own = (pair.first, pair.second)
         pairs[_counterpart(own, back), own] = None
-    effects = _effects(before, [one for one, _ in pairs]), _effects(after, [two for _, two in pairs])
+    were = _effects(before, [one for one, _ in pairs])
+    are = _effects(after, [two for _, two in pairs])
     changes = [
-        _change(one, two, *was, *now)
-        for (one, two), was, now in zip(pairs, *effects, strict=True)
+        _change(one, two, *was, *now) for (one, two), was, now in zip(pairs, were, are, strict=True)
     ]
     largest = max((abs(pair.effect) for pairs in strongest for pair in pairs), default=0.0)
     notable = [
