@@ -33,6 +33,7 @@ from piste.text.encoding import BETWEEN
 __all__ = ["Check", "Verification", "verify"]
 BEYOND = 3.0  # standard errors: with the same seed, scores of the same model differ by rounding
 FIT_ROUNDING = 0.01  # of the strongest score: what a fit on another machine makes of rounding
+ADDED_UP = 1e-6  # of the scores' size: what rounding leaves of a sum
 HOLDS, FAILS, UNKNOWN = "holds", "fails", "unknown"
 
 
@@ -224,12 +225,12 @@ def _file(explanation: Explanation) -> Check:
     total = explanation.base + float(explanation.scores[name].sum())
     size = abs(explanation.base) + float(np.abs(explanation.scores[name]).sum())
     target = explanation.target.score
-    if abs(total - target) <= 1e-6 * max(1.0, size):
+    if abs(total - target) <= ADDED_UP * max(1.0, size):
         return Check("file", HOLDS, "base and scores add up to the model's score")
     return Check(
         "file",
         FAILS,
-        f"base and scores add up to {total:+.4f}, and the recorded score is {target:+.4f}",
+        f"base and scores add up to {_signed(total)}, and the recorded score is {_signed(target)}",
         "The file was changed after it was written: find the original.",
     )
 
@@ -287,11 +288,12 @@ def _answers(trial: _Trial) -> Check:
 
 
 def _recorded(explanation: Explanation) -> Iterator[tuple[list[int], float]]:
-    """The parts whose answers are recorded, the whole text first."""
-    yield list(range(len(explanation.players))), explanation.target.score
-    if explanation.parts is not None:
-        kept = (np.flatnonzero(part).tolist() for part in explanation.parts.parts)
-        yield from zip(kept, explanation.parts.answers.tolist(), strict=True)
+    """The parts whose answers are recorded; the whole text is one of them."""
+    if explanation.parts is None:
+        yield list(range(len(explanation.players))), explanation.target.score
+        return
+    kept = (np.flatnonzero(part).tolist() for part in explanation.parts.parts)
+    yield from zip(kept, explanation.parts.answers.tolist(), strict=True)
 
 
 def _scores(then: Explanation, again: Explanation) -> Check:
@@ -310,9 +312,13 @@ def _scores(then: Explanation, again: Explanation) -> Check:
     worst = int(np.argmax(np.where(wrong, apart, 0.0)))
     was, now = float(then.scores[name][worst]), float(again.scores[name][worst])
     word = few([then.players[worst].text])
-    found = f"{int(wrong.sum()):,} of {len(apart):,} {name}s differ, most “{word}”: {was:+.2f}"
-    advice = "Look at both with piste diff; where the model is the same, ask whether piste is."
-    return Check("scores", FAILS, f"{found} recorded, {now:+.2f} now", advice)
+    found = f"{int(wrong.sum()):,} of {len(apart):,} {name}s differ, most “{word}”"
+    advice = "Explain the text anew, and look at both with piste diff."
+    return Check("scores", FAILS, f"{found}: {_signed(was)} recorded, {_signed(now)} now", advice)
+
+
+def _signed(number: float) -> str:
+    return f"{number:+.3g}".replace("-", "−")
 
 
 def _versions(explanation: Explanation) -> Check:

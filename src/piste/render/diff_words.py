@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from piste.decision import RAW
+from piste.decision import LOG_ODDS, RAW
 from piste.render import together, trust, words
 from piste.render.clean import one_line
 from piste.result.difference import Diff, WordChange
@@ -53,19 +53,20 @@ def _outcome(diff: Diff) -> str:
         return f"The decision turns from {before} to {after}"
     scale = _scale(diff.after.target)
     start, end = (words.signed(ex.target.score) for ex in (diff.before, diff.after))
+    what = f"the {scale} of {words.named(diff.after.target)}"
+    plural = scale == LOG_ODDS
     if abs(diff.change) < NO_CHANGE:
-        moved = f"the {scale} of {words.named(diff.after.target)} stays at {end}"
+        moved = f"{what} {'stay' if plural else 'stays'} at {end}"
     else:
-        verb = "rises" if diff.change > 0 else "falls"
-        verb = verb.removesuffix("s") if scale == "log-odds" else verb
-        moved = f"the {scale} of {words.named(diff.after.target)} {verb} from {start} to {end}"
+        verb = "rise" if diff.change > 0 else "fall"
+        moved = f"{what} {verb if plural else f'{verb}s'} from {start} to {end}"
     if after is None:
         return f"{moved[0].upper()}{moved[1:]}"
     return f"The decision stays {after}; {moved}"
 
 
 def _scale(target: Target) -> str:
-    return "log-odds" if target.against is not None else one_line(target.scale, 60)
+    return LOG_ODDS if target.against is not None else one_line(target.scale, 60)
 
 
 def reasons(diff: Diff) -> list[WordChange]:

@@ -36,7 +36,8 @@ def verdict(verification: Verification) -> str:
         outcome: [c.name for c in verification.checks if c.outcome == outcome] for outcome in MARKS
     }
     if by[FAILS]:
-        return f"The explanation does not hold: {words.listed(by[FAILS])} differ."
+        verb = "differs" if len(by[FAILS]) == 1 else "differ"
+        return f"The explanation does not hold: {words.listed(by[FAILS])} {verb}."
     if verification.again is None:
         return "What could be tried holds, but the scores could not be made again."
     return "The explanation holds."
