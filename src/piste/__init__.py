@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from piste.data import Example as Example
     from piste.decision import Decision as Decision
     from piste.decision import predict as predict
+    from piste.diff import diff as diff
     from piste.errors import PisteError as PisteError
     from piste.explain import explain as explain
     from piste.lexicon import Lexicon as Lexicon
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from piste.models.loading import load as load
     from piste.options import Options as Options
     from piste.render.widget import widget as widget
+    from piste.result.difference import Diff as Diff
     from piste.result.explanation import Explanation as Explanation
     from piste.result.explanation import Player as Player
     from piste.result.parts import Pair as Pair
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
     from piste.runs.lexicon import build_lexicon as build_lexicon
     from piste.runs.run import run as run
     from piste.runs.word_summary import summarise as summarise
+    from piste.verify import verify as verify
 
 __version__ = "0.2.0"
 
@@ -68,6 +71,8 @@ _HOMES = {
     "predict": "piste.decision",
     "explain": "piste.explain",
     "compare": "piste.compare",
+    "diff": "piste.diff",
+    "verify": "piste.verify",
     "evaluate": "piste.runs.evaluate",
     "run": "piste.runs.run",
     "summarise": "piste.runs.word_summary",
@@ -79,6 +84,7 @@ _HOMES = {
     "Example": "piste.data",
     "Explanation": "piste.result.explanation",
     "Player": "piste.result.explanation",
+    "Diff": "piste.result.difference",
     "Prediction": "piste.result.parts",
     "Pair": "piste.result.parts",
     "PlayerSet": "piste.result.parts",
@@ -112,14 +118,17 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
+NAMESAKES = ("explain", "compare", "diff", "verify")
+
+
 class _Package(ModuleType):
     """Keeps `piste.explain` the function, also after the module of that name is imported.
 
-    The same for `piste.compare`.
+    The same for all functions in `NAMESAKES`.
     """
 
     def __setattr__(self, name: str, value: Any) -> None:
-        is_namesake = isinstance(value, ModuleType) and name in ("explain", "compare")
+        is_namesake = isinstance(value, ModuleType) and name in NAMESAKES
         super().__setattr__(name, getattr(value, name) if is_namesake else value)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,14 @@ from piste.extras import versions
 from piste.methods import find_method
 from piste.methods.base import Attribution, Method
 from piste.methods.every_class import MOST, explain_every_class
+from piste.models.fingerprint import identity
 from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier
 from piste.models.query import Meter, OnRound, Progress, Query
 from piste.models.sharing import Gathering
 from piste.options import ALL, Options
 from piste.result.explanation import Explanation, Target
-from piste.result.facts import Cost
+from piste.result.facts import Cost, Record
 from piste.result.merging import merged
 from piste.text.encoding import Encoding, cut, texts
 
@@ -99,14 +101,15 @@ class _Plan:
     options: Options
     every_class: bool
     settings: dict[str, Any]  # of the method, for the record
+    asked: dict[str, Any]  # the options as they were given, for the record
 
     @classmethod
     def of(cls, method: Method, options: Options, classifier: Classifier) -> _Plan:
         if not options.means_every_class(classifier.labels):
-            return cls(method, options, False, method.settings())
+            return cls(method, options, False, method.settings(), options.to_dict())
         together = method.for_every_class()
         settings = (together or method).settings() | {"target": ALL}
-        return cls(method, replace(options, target=None), True, settings)
+        return cls(method, replace(options, target=None), True, settings, options.to_dict())
 
     def attribution(self, decision: Decision) -> Attribution:
         rng = np.random.default_rng(self.options.seed)
@@ -168,7 +171,15 @@ def _explained(encoding: Encoding, query: Query, plan: _Plan) -> Explanation:
             *query.notes(),
             *plan.unused_settings(attribution),
         ),
+        record=_record(decision, plan),
     )
+
+
+def _record(decision: Decision, plan: _Plan) -> Record:
+    """What an auditor needs; it asks the model nothing new."""
+    whole = tuple(decision.logits(decision.players.whole)[0].tolist())
+    made = datetime.now(UTC).isoformat(timespec="seconds")
+    return Record(made, plan.asked, *identity(decision.query.classifier), whole)
 
 
 def _in_windows(windows: Sequence[Encoding], query: Query, plan: _Plan) -> Explanation:

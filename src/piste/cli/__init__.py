@@ -11,6 +11,7 @@ import typer
 
 from piste.cli import (
     compare,
+    diff,
     doctor,
     evaluate,
     explain,
@@ -20,6 +21,7 @@ from piste.cli import (
     run,
     serve,
     summary,
+    verify,
 )
 from piste.errors import PisteError, SettingError
 
@@ -39,6 +41,8 @@ app = typer.Typer(
 WORDS = {"allow_extra_args": True}
 app.command("explain", context_settings=WORDS)(explain.explain)
 app.command("compare", context_settings=WORDS)(compare.compare)
+app.command("diff", context_settings=WORDS)(diff.diff)
+app.command("verify")(verify.verify)
 app.command("evaluate")(evaluate.evaluate)
 app.command("serve")(serve.serve)
 app.command("run")(run.run)

@@ -1,6 +1,8 @@
 """The explainers, in one explicit table. A new one: one file, one line here, one test."""
 
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
 
 from piste.errors import SettingError, choices
 from piste.methods.anchors import Anchors
@@ -79,6 +81,30 @@ def find_method(method: str | Method) -> Method:
             f"Give a name ({', '.join(METHODS)}) or an object of a subclass of piste.Method.",
         )
     return method
+
+
+def remade(name: str, settings: Mapping[str, Any]) -> Method:
+    """The method as an explanation has recorded it, by its name and its settings."""
+    if name not in METHODS or "adapted" in settings:
+        raise SettingError(f"{name} is none of piste's methods.", "Give the method itself.")
+    method: Any = METHODS[name]
+    known = [field.name for field in fields(method) if field.name in settings]
+    try:
+        own = {field: _like(getattr(method, field), settings[field]) for field in known}
+        found: Method = replace(method, **own)
+        hash(found)  # what JSON cannot hold again is no setting
+    except (TypeError, ValueError) as error:
+        raise SettingError(
+            f"{name} cannot be made from the recorded settings: {error}.", "Give the method itself."
+        ) from error
+    return found
+
+
+def _like(default: Any, recorded: Any) -> Any:
+    """A recorded value in the form that the method has it: JSON has neither tuples nor classes."""
+    if is_dataclass(default) and isinstance(recorded, Mapping):
+        return replace(default, **recorded)  # type: ignore[type-var]
+    return tuple(recorded) if isinstance(recorded, list) else recorded
 
 
 def summary(method: Method) -> str:

@@ -34,6 +34,7 @@ ANSWERS, WITHIN = "answers", "within"
 # Where a model came from and who wrote the file says nothing of what it computes.
 INCIDENTAL = ("_name_or_path", "transformers_version", "architectures", "dtype", "torch_dtype")
 DIGITS = 32  # of a digest
+MOST_READ = 2 << 30  # bytes of weights that an explanation takes a digest of: seconds, once a model
 CHUNK = 1 << 24  # bytes of a file read at once
 
 Fingerprint = dict[str, Any]
@@ -44,6 +45,8 @@ Glance = tuple[float, ...]
 # Of each lexicon, the models that it was found to be of, with a glance at their weights then.
 _accepted: weakref.WeakKeyDictionary[Lexicon, list[tuple[weakref.ref[Any], Glance]]]
 _accepted = weakref.WeakKeyDictionary()
+# Of the models that were explained, with a glance at their weights then.
+_identities: list[tuple[weakref.ref[Any], Glance, Fingerprint]] = []
 _lock = threading.Lock()
 
 
@@ -56,10 +59,59 @@ def fingerprint(classifier: Classifier, samples: Iterable[Sample]) -> Fingerprin
     parts = digests(classifier)
     if "weights" not in parts or not (_is_own(classifier) and _is_ours(classifier)):
         parts[ANSWERS] = dict(_answers(classifier, samples))
-        remote = isinstance(getattr(classifier, "function", None), RemoteLabels)
-        parts[WITHIN] = SERVER_NOISE if remote else ROUNDING
+        parts[WITHIN] = rounding(classifier)
     # A function may not know its labels before its first answer.
     return parts | {"labels": list(classifier.labels or ()), "outputs": classifier.outputs}
+
+
+def rounding(classifier: Classifier) -> float:
+    """How far two answers of the same model may differ, absolutely and relatively."""
+    return SERVER_NOISE if _is_remote(classifier) else ROUNDING
+
+
+def _is_remote(classifier: Any) -> bool:
+    return isinstance(getattr(classifier, "function", None), RemoteLabels)
+
+
+def identity(classifier: Classifier) -> tuple[Fingerprint, str | None]:
+    """What tells the model from others without a question, and why that is no digest of weights.
+
+    Digests are kept for as long as a glance at the weights shows no change: every text asks.
+    """
+    parts = _kept_digests(classifier) | {
+        "labels": list(classifier.labels or ()),
+        "outputs": classifier.outputs,
+    }
+    if "weights" in parts:
+        return parts, None
+    if _size(classifier) > MOST_READ:
+        return parts, "the weights are too large to read for every explanation"
+    if _is_remote(classifier):
+        return parts, "the model runs on a server, which shows nothing but answers"
+    return parts, "the model is a function, which shows nothing but answers"
+
+
+def _kept_digests(classifier: Classifier) -> Fingerprint:
+    if _size(classifier) > MOST_READ:
+        return {}
+    glance = _glance(classifier)
+    if not glance:  # nothing to read, or known since it was loaded
+        return digests(classifier)
+    with _lock:
+        _identities[:] = [kept for kept in _identities if kept[0]() is not None]
+        for model, seen, parts in _identities:
+            if model() is classifier and seen == glance:
+                return dict(parts)
+        parts = digests(classifier)
+        with contextlib.suppress(TypeError):  # an object without room for references to it
+            _identities.append((weakref.ref(classifier), glance, parts))
+        return dict(parts)
+
+
+def _size(classifier: Any) -> int:
+    """Bytes of the weights of a torch model in memory; 0 where there is none to read."""
+    model = _torch_model(classifier)
+    return 0 if model is None else sum(w.numel() * w.element_size() for w in model.parameters())
 
 
 def difference(before: Any, now: Fingerprint) -> str | None:
@@ -151,12 +203,18 @@ def check_lexicon(lexicon: Lexicon, classifier: Classifier) -> None:
 
 def _glance(classifier: Any) -> Glance:
     """The first number of every weight of a torch model: training changes most of them."""
-    origin = getattr(classifier, "origin", classifier)
-    model: Any = None if _has_facts(origin) else getattr(origin, "model", None)
-    if not hasattr(model, "state_dict"):
+    model = _torch_model(classifier)
+    if model is None:
         return ()
     weights = (weight for weight in model.parameters() if weight.numel())
     return tuple(float(weight.detach()[(0,) * weight.dim()]) for weight in weights)
+
+
+def _torch_model(classifier: Any) -> Any | None:
+    """The torch model of a classifier; None where it has none, or one that is not loaded yet."""
+    origin = getattr(classifier, "origin", classifier)
+    model = None if _has_facts(origin) else getattr(origin, "model", None)
+    return model if hasattr(model, "state_dict") else None
 
 
 def _is_ours(classifier: Any) -> bool:

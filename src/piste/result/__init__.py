@@ -1,1 +1,12 @@
-"""The result of an explanation: what it holds, what its scores mean, how it is written and read."""
+"""The result of the pipeline, and what goes with it. Public: the format of its JSON."""
+
+from typing import TYPE_CHECKING
+
+from piste.lazy import loader
+
+if TYPE_CHECKING:
+    from piste.result.format import schema as schema
+
+_HOMES = {"schema": "piste.result.format"}
+__all__ = [*_HOMES]
+__getattr__ = loader(__name__, _HOMES)

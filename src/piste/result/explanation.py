@@ -17,7 +17,7 @@ from piste.arrays import BoolArray, FloatArray
 from piste.errors import FileError, SettingError, choices, printable
 from piste.files import also_written
 from piste.options import whole_number
-from piste.result.facts import Cost, Fidelity, FitReport, Stopped
+from piste.result.facts import Cost, Fidelity, FitReport, Record, Stopped
 from piste.result.formula import Formula
 from piste.result.parts import Pair, PartAnswers, PlayerSet, Prediction, unknown_parts
 from piste.result.scores import score
@@ -116,6 +116,7 @@ class Explanation:
     core: PlayerSet | None = None  # the fewest found that keep the decision by themselves
     second: int | None = None  # where in `text` the second text of a pair begins
     notes: tuple[str, ...] = field(default=())
+    record: Record | None = None  # when, by which model and with which options; None in old files
 
     def top(self, n: int = 10, by: str | None = None) -> list[Row]:
         """The `n` players with the strongest score (absolute value), strongest first.
@@ -256,9 +257,7 @@ class Explanation:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Explanation:
         """The inverse of `to_dict`. Raises a `FileError` on anything that is not an explanation."""
-        from piste.result.from_json import (
-            explanation_from_dict,  # the checks are long; most never read
-        )
+        from piste.result.from_json import explanation_from_dict  # long, and most never read
 
         return explanation_from_dict(data)
 

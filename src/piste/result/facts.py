@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 FEW_CHECKS = 5  # an R2 of fewer sequences says nothing
 
@@ -87,3 +88,17 @@ class Stopped:
     tolerance: float
     spread: float  # standard error of the ten strongest, relative to their scores
     ranking: float  # how many of the ten another draw of the fit would choose, as a share
+
+
+@dataclass(frozen=True)
+class Record:
+    """What it takes to make an explanation again, and to tell whether it still holds.
+
+    Seed, method, its settings and versions stand in the explanation itself.
+    """
+
+    made: str  # date and time in UTC, as ISO 8601 writes them
+    options: Mapping[str, Any]  # every setting of `Options`, as it was given
+    fingerprint: Mapping[str, Any]  # of the model: digests of what it is made of, its labels
+    unknown: str | None = None  # why there is no digest of its weights
+    outputs: tuple[float, ...] | None = None  # the model's answer to the text; None in windows

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from piste.arrays import FloatArray
 from piste.errors import FileError
 from piste.result.explanation import Explanation, Player, Target
-from piste.result.facts import Agreement, Cost, Fidelity, FitReport, Stopped
+from piste.result.facts import Agreement, Cost, Fidelity, FitReport, Record, Stopped
 from piste.result.formula import Formula
 from piste.result.parts import MOST_PARTS, PartAnswers, PlayerSet
 
@@ -87,6 +88,7 @@ def _explanation(data: Mapping[str, Any]) -> Explanation:
         core=_maybe(data.get("core"), lambda value: _player_set(value, len(players))),
         second=_maybe(data.get("second"), lambda value: _place(value, len(text))),
         notes=tuple(_string(note) for note in _sequence(data["notes"])),
+        record=_maybe(data.get("record"), _record),
     )
 
 
@@ -178,6 +180,18 @@ def _stopped(value: Any) -> Stopped:
         tolerance=_number(data["tolerance"]),
         spread=_number(data["spread"]),
         ranking=_number(data["ranking"]),
+    )
+
+
+def _record(value: Any) -> Record:
+    data = _mapping(value)
+    outputs = _maybe(data.get("outputs"), _sequence)
+    return Record(
+        made=_date(data["made"]),
+        options=_settings(_mapping(data["options"])),
+        fingerprint=_settings(_mapping(data["fingerprint"])),
+        unknown=_maybe(data.get("unknown"), _string),
+        outputs=None if outputs is None else tuple(map(_number, outputs)),
     )
 
 
@@ -303,6 +317,13 @@ def _share(value: Any) -> float:
     if not 0 <= number <= 1:
         raise ValueError(f"a probability lies outside 0..1: {number}")
     return number
+
+
+def _date(value: Any) -> str:
+    date = datetime.fromisoformat(_string(value))
+    if date.utcoffset() != timedelta(0):
+        raise ValueError(f"the date {value!r} is not in UTC")
+    return date.isoformat(timespec="seconds")
 
 
 def _kind(value: Any) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 from piste.arrays import FloatArray, IntArray
 from piste.errors import percent
 from piste.result.explanation import Explanation, Player
-from piste.result.facts import Agreement, Cost, Fidelity, FitReport, Stopped
+from piste.result.facts import Agreement, Cost, Fidelity, FitReport, Record, Stopped
 from piste.result.parts import NOT_TURNED
 from piste.result.scores import score
 
@@ -69,6 +69,7 @@ def merged_fields(parts: Sequence[Explanation], weights: Sequence[float]) -> dic
         "stopped": _stopped([part.stopped for part in parts]),
         "base": _maybe_mean([part.base for part in parts], weights),
         **dict.fromkeys(OF_ONE_WINDOW),
+        "record": _record([part.record for part in parts]),
         "notes": (_weights_note(weights), *_interactions_note(parts), *_notes(parts)),
     }
 
@@ -178,6 +179,12 @@ def _stopped(parts: Sequence[Stopped | None]) -> Stopped | None:
     """The stopping report of the least certain window."""
     known = [stopped for stopped in parts if stopped is not None]
     return max(known, key=lambda stopped: stopped.spread) if known else None
+
+
+def _record(records: Sequence[Record | None]) -> Record | None:
+    """That of the last window; no one answer is to the whole text."""
+    last = records[-1]
+    return None if last is None else replace(last, outputs=None)
 
 
 def _weights_note(weights: Sequence[float]) -> str:

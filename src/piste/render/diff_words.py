@@ -1,0 +1,226 @@
+"""What a difference says, in plain sentences; the same ones in every rendering."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from piste.decision import LOG_ODDS, RAW
+from piste.render import together, trust, words
+from piste.render.clean import one_line
+from piste.result.difference import Diff, WordChange
+from piste.result.explanation import Explanation, Target
+from piste.result.pair_changes import PairChange
+from piste.result.parts import is_sure
+from piste.result.scores import score
+
+MOST = 3  # reasons in the headline
+COMPARABLE = 0.5  # of the strongest: a weaker one is not named beside it
+SHOWN = 12  # rows of their own, in the terminal and the figure
+PAIRS = 5  # sentences on pairs
+_ERRORS = (
+    "±: the standard error of the change. The two explanations are estimated independently, so the"
+    " errors add in quadrature"
+)
+NO_CHANGE = 0.005  # on the scale: shown, both scores are the same
+
+
+@dataclass(frozen=True)
+class Step:
+    """One bar from the score before to the score after."""
+
+    label: str
+    start: float
+    end: float
+    word: WordChange | None = None
+    error: float | None = None
+
+    @property
+    def change(self) -> float:
+        return self.end - self.start
+
+
+def headline(diff: Diff) -> str:
+    """What changed and why: "The decision turns from NUM to LOC, mainly because ..."."""
+    return f"{_outcome(diff)}{_because(diff)}."
+
+
+def _outcome(diff: Diff) -> str:
+    before, after = (None if name is None else one_line(name) for name in diff.decisions)
+    names = [one_line(ex.model, 60) for ex in (diff.before, diff.after)]
+    if diff.turned and diff.of_models and names[0] != names[1]:
+        return f"{names[1]} says {after} where {names[0]} says {before}"
+    if diff.turned:
+        return f"The decision turns from {before} to {after}"
+    scale = _scale(diff.after.target)
+    start, end = (words.signed(ex.target.score) for ex in (diff.before, diff.after))
+    what = f"the {scale} of {words.named(diff.after.target)}"
+    plural = scale == LOG_ODDS
+    if abs(diff.change) < NO_CHANGE:
+        moved = f"{what} {'stay' if plural else 'stays'} at {end}"
+    else:
+        verb = "rise" if diff.change > 0 else "fall"
+        moved = f"{what} {verb if plural else f'{verb}s'} from {start} to {end}"
+    if after is None:
+        return f"{moved[0].upper()}{moved[1:]}"
+    return f"The decision stays {after}; {moved}"
+
+
+def _scale(target: Target) -> str:
+    return LOG_ODDS if target.against is not None else one_line(target.scale, 60)
+
+
+def reasons(diff: Diff) -> list[WordChange]:
+    """The words that moved the score the way it went, strongest first, at most three.
+
+    Their changes are beyond chance, and at least half as large as the largest.
+    """
+    if abs(diff.change) < NO_CHANGE or not score(diff.before.primary).signed:
+        return []
+    rows = [
+        word
+        for word in diff.top(len(diff.words))
+        if word.change * diff.change > 0 and is_sure(word.change, word.error or 0.0)
+    ]
+    least = COMPARABLE * max((abs(word.change) for word in rows), default=0.0)
+    return [word for word in rows if abs(word.change) >= least][:MOST]
+
+
+def _because(diff: Diff) -> str:
+    if abs(diff.change) < NO_CHANGE:
+        return ""
+    named = [reason(diff, word) for word in reasons(diff)]
+    base = diff.base or 0.0
+    largest = max((abs(word.change) for word in reasons(diff)), default=0.0)
+    if base * diff.change > 0 and abs(base) > largest:
+        empty = [words.signed(ex.base or 0.0) for ex in (diff.before, diff.after)]
+        named = [f"the empty text scores {empty[1]} rather than {empty[0]}", *named[: MOST - 1]]
+    if not named:
+        return f"; no single {diff.after.unit} stands out"
+    return f", mainly because {words.listed(named)}"
+
+
+def reason(diff: Diff, word: WordChange) -> str:
+    """What happened to a word: “How many” became “Where”."""
+    old, new = (f"“{one_line(text)}”" for text in diff.text_of(word))
+    if word.kind == "changed":
+        return f"{old} became {new}"
+    if word.kind == "added":
+        return f"{new} was added"
+    if word.kind == "removed":
+        return f"{old} was removed"
+    was, now = words.signed(word.score_before), words.signed(word.score_after)
+    return f"{new} counts {now} rather than {was}"
+
+
+def sides(diff: Diff) -> tuple[str, str]:
+    """What the two are called: before and after, or the models' names."""
+    names = [one_line(ex.model, 60) for ex in (diff.before, diff.after)]
+    if diff.of_models and names[0] != names[1]:
+        return names[0], names[1]
+    return "before", "after"
+
+
+def answers(diff: Diff) -> list[tuple[str, str]]:
+    """What the model says on each side, on one line each."""
+    found = []
+    for side, ex, chosen in zip(
+        sides(diff), (diff.before, diff.after), diff.decisions, strict=True
+    ):
+        told = words.decision(ex.target)
+        if chosen is not None and chosen != ex.target.label:
+            told = f"{one_line(chosen)} ({told})"
+        found.append((side, told))
+    return found
+
+
+def named(diff: Diff, word: WordChange) -> str:
+    """A row's title: "How many → Where", "+ not", "− not", "film"."""
+    old, new = (one_line(text, 28) for text in diff.text_of(word))
+    if word.kind == "changed":
+        return f"{old} → {new}"
+    if word.kind == "added":
+        return f"+ {new}"
+    return f"− {old}" if word.kind == "removed" else new
+
+
+def steps(diff: Diff, most: int = SHOWN) -> list[Step]:
+    """From the score before to the score after: base, changes beyond chance, then all others."""
+    here, done = diff.before.target.score, []
+    if diff.base:
+        done.append(Step("empty text", here, here + diff.base))
+        here += diff.base
+    rows = [word for word in diff.top(len(diff.words)) if word.change]
+    sure = [word for word in rows if is_sure(word.change, word.error or 0.0)]
+    shown = sure if len(sure) <= most + 1 else sure[:most]
+    shown = shown if len(rows) > len(shown) + 1 else rows  # one that is left has its own name
+    for word in shown:
+        done.append(Step(named(diff, word), here, here + word.change, word, word.error))
+        here += word.change
+    end, others = diff.after.target.score, len(rows) - len(shown)
+    if others:
+        there = end - (0.0 if diff.adds_up else diff.left)
+        name = f"other {diff.after.unit}s" if shown else f"{diff.after.unit}s"
+        done.append(Step(f"{others} {name}", here, there))
+        here = there
+    if not diff.adds_up and abs(diff.left) >= NO_CHANGE:
+        done.append(Step(f"not told by {diff.after.method}", here, end))
+    return done
+
+
+def pair_sentence(diff: Diff, pair: PairChange) -> str:
+    """How two words act together now, and how they did."""
+    amount = f"{words.signed(pair.change)}{together.error_of(pair.error)}"
+    was, now = words.signed(pair.effect_before), words.signed(pair.effect_after)
+    old, new = _pair(diff.before, pair.before), _pair(diff.after, pair.after)
+    if pair.after is None:
+        return f"{old} no longer act together: {amount}"
+    if pair.before is None:
+        return f"{new} act together now: {amount}"
+    moved = f"{was} before, {now} after ({amount})"
+    return f"{new}: {moved}" if old == new else f"{new}, in the place of {old}: {moved}"
+
+
+def _pair(explanation: Explanation, pair: tuple[int, int] | None) -> str:
+    if pair is None:
+        return ""
+    return " and ".join(together.named(explanation, index) for index in pair)
+
+
+def adding_up(diff: Diff) -> str:
+    """Whether the changes account for everything."""
+    start, end = (words.signed(ex.target.score) for ex in (diff.before, diff.after))
+    if diff.adds_up:
+        return f"The changes of all {diff.after.unit}s lead from {start} to {end}."
+    return (
+        f"The scores of {diff.after.method} do not add up to the model's score: they leave"
+        f" {words.signed(diff.left)} of the change from {start} to {end}."
+    )
+
+
+def errors(diff: Diff) -> str:
+    """What ± means, where it stands."""
+    known = any(word.error for word in diff.words) or any(pair.error for pair in diff.pairs)
+    return f"{_ERRORS}." if known else ""
+
+
+def warnings(diff: Diff) -> list[str]:
+    """What to know of either explanation before the changes are read."""
+    found = []
+    for side, ex in zip(sides(diff), (diff.before, diff.after), strict=True):
+        found += [f"{side}: {warning.text}" for warning in trust.warnings(ex)]
+    return found
+
+
+def colour_key(diff: Diff) -> tuple[str, str]:
+    """What the colours of a change mean: against, and for."""
+    if diff.after.target.scale == RAW:
+        return "lowers the number", "raises it"
+    name = words.named(diff.after.target)
+    return f"moves away from {name}", f"moves towards {name}"
+
+
+def made(diff: Diff) -> str:
+    """Which methods and models, on one line."""
+    models = dict.fromkeys(one_line(ex.model, 60) for ex in (diff.before, diff.after))
+    asked = diff.before.cost.forwards + diff.after.cost.forwards
+    return f"Made by {diff.after.method} from {' and '.join(models)}; {asked:,} sequences asked."

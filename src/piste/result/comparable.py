@@ -1,0 +1,123 @@
+"""Whether two explanations speak of the same number, and what the model decided in each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from piste.errors import SettingError
+from piste.result.explanation import Explanation, Target
+from piste.result.parts import PlayerSet
+from piste.result.scores import score
+
+
+def comparable(before: Explanation, after: Explanation) -> tuple[Explanation, Explanation]:
+    """Both towards the second's target, or a `SettingError` that says what keeps them apart.
+
+    Of two labels that exclude each other, what speaks against one speaks for the other: an
+    explanation of the other label is turned round.
+    """
+    if _is_opposite(before, after):
+        before = opposite(before)
+    one, other = before.target, after.target
+    for what, was, now, remedy in (
+        ("method", before.method, after.method, "Use the same method for both."),
+        ("unit", before.unit, after.unit, "Use the same unit for both."),
+        ("score", before.primary, after.primary, "Use the same method and settings for both."),
+        ("target", one.title, other.title, _same_target(other)),
+        ("scale", one.scale, other.scale, "Use the same target and against for both."),
+    ):
+        if was != now:
+            raise SettingError(
+                f"The two explanations cannot be compared: the {what} of the first is {was!r},"
+                f" that of the second {now!r}.",
+                remedy,
+            )
+    return before, after
+
+
+def _same_target(target: Target) -> str:
+    rival = "" if target.against is None else f", against={target.against!r}"
+    return f"Explain both with target={target.label!r}{rival}."
+
+
+def decided(explanation: Explanation) -> str | None:
+    """What the model chose, as far as the explanation tells; None for a number."""
+    target, kind = explanation.target, _kind(explanation)
+    if target.probability is None:
+        return None
+    if target.against is not None:
+        return target.label if target.score > 0 else target.against
+    if kind == "labels":
+        return target.label if target.score > 0 else f"not {target.label}"
+    if kind == "classes" and explanation.record is not None and explanation.record.outputs:
+        return target.labels[int(np.argmax(explanation.record.outputs))]
+    return target.label if target.probability > 0.5 else f"not {target.label}"
+
+
+def opposite(explanation: Explanation) -> Explanation:
+    """The same explanation of a decision between two labels, towards the other label.
+
+    Log-odds of two labels differ in sign only, and so does everything that is linear in them.
+    """
+    parts, formula = explanation.parts, explanation.formula
+    if parts is not None:
+        parts = replace(parts, answers=-parts.answers)
+    if formula is not None:
+        frame = formula.frame
+        formula = replace(
+            formula,
+            values=-formula.values,
+            level=-formula.level,
+            frame=None if frame is None else (-frame[0], frame[1]),
+        )
+    scores = {
+        name: -values if score(name).signed else values
+        for name, values in explanation.scores.items()
+    }
+    return replace(
+        explanation,
+        scores=scores,
+        target=_other_label(explanation.target),
+        base=_negative(explanation.base),
+        surrogate_score=_negative(explanation.surrogate_score),
+        parts=parts,
+        formula=formula,
+        flip=_turned(explanation.flip),
+        core=_turned(explanation.core),
+    )
+
+
+def _is_opposite(before: Explanation, after: Explanation) -> bool:
+    one, other = before.target, after.target
+    two = len(one.labels) == 2 and one.labels == other.labels and one.index != other.index
+    plain = one.scale == other.scale and one.against is None
+    return two and plain and {_kind(before), _kind(after)} == {"classes"}
+
+
+def _kind(explanation: Explanation) -> str | None:
+    """What the outputs of the model are; None in files that do not tell."""
+    record = explanation.record
+    return None if record is None else record.fingerprint.get("outputs")
+
+
+def _other_label(target: Target) -> Target:
+    index = 1 - target.index
+    return replace(
+        target,
+        index=index,
+        label=target.labels[index],
+        score=-target.score,
+        probability=None if target.probability is None else 1 - target.probability,
+    )
+
+
+def _negative(number: float | None) -> float | None:
+    return None if number is None else -number
+
+
+def _turned(players: PlayerSet | None) -> PlayerSet | None:
+    if players is None:
+        return None
+    return replace(players, predicted=-players.predicted, score=-players.score)

@@ -1,0 +1,332 @@
+"""Whether an explanation still holds: the model asked again with the recorded settings."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from piste.arrays import FloatArray, Ragged
+from piste.decision import CENTRED, Decision, resolve_target
+from piste.errors import PisteError, SettingError, few
+from piste.explain import explain
+from piste.extras import versions
+from piste.files import also_written
+from piste.lexicon import Lexicon
+from piste.methods import remade
+from piste.methods.base import Method
+from piste.methods.every_class import Classes
+from piste.models.fingerprint import difference, identity, rounding
+from piste.models.loading import as_classifier
+from piste.models.protocol import Classifier
+from piste.models.query import Meter, Progress
+from piste.options import ALL, Options
+from piste.result.comparable import decided
+from piste.result.explanation import Explanation
+from piste.result.scores import score
+from piste.text.encoding import BETWEEN
+
+__all__ = ["Check", "Verification", "verify"]
+BEYOND = 3.0  # standard errors: with the same seed, scores of the same model differ by rounding
+FIT_ROUNDING = 0.01  # of the strongest score: what a fit on another machine makes of rounding
+ADDED_UP = 1e-6  # of the scores' size: what rounding leaves of a sum
+HOLDS, FAILS, UNKNOWN = "holds", "fails", "unknown"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was tried: whether it holds, what was found, what to do about it."""
+
+    name: str
+    outcome: str  # "holds", "fails" or "unknown"
+    found: str
+    advice: str = ""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Verification:
+    """Whether an explanation still holds: it does where nothing that could be tried fails."""
+
+    explanation: Explanation
+    checks: tuple[Check, ...]
+    again: Explanation | None  # the same made anew; None where that was not possible
+
+    @property
+    def holds(self) -> bool:
+        return not any(check.outcome == FAILS for check in self.checks)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON."""
+        record = self.explanation.record
+        return {
+            "holds": self.holds,
+            "checks": [asdict(check) for check in self.checks],
+            "model": self.explanation.model,
+            "made": None if record is None else record.made,
+        }
+
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The checks as JSON text, also written to `path` when given."""
+        return also_written(json.dumps(self.to_dict(), indent=1), path, "\n")
+
+    def __repr__(self) -> str:
+        failed = [check.name for check in self.checks if check.outcome == FAILS]
+        return f"<Verification: {'fails on ' + few(failed) if failed else 'holds'}>"
+
+    def __str__(self) -> str:
+        from piste.render.verification import as_text
+
+        return as_text(self)
+
+
+def verify(
+    explanation: Explanation,
+    classifier: Classifier | str | None = None,
+    *,
+    method: Method | None = None,
+    lexicon: Lexicon | str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Verification:
+    """Ask the model again and make the explanation again, with the recorded settings.
+
+    Tried are the file itself, the model's digests, its decision, its answers to the recorded parts
+    of the text, and the scores, each of which may move by three standard errors.
+
+    classifier: the model to try it on; by default the embedded one.
+    method: the method, where it is not one of `METHODS`.
+    lexicon: the lexicon that the explanation was made with, where it was.
+    """
+    trial = _Trial.of(explanation, as_classifier(classifier))
+    own = (_file(explanation), _model(explanation, trial.decision.query.classifier))
+    if trial.decision.target.labels != explanation.target.labels:
+        untried = [Check(name, UNKNOWN, "not tried: the labels are others") for name in TRIED]
+        return Verification(explanation, (*own, *untried, _versions(explanation)), None)
+    again, failed = None, None
+    try:
+        again = trial.explained(method, lexicon, progress)
+    except PisteError as error:
+        failed = Check("scores", UNKNOWN, f"not made again: {error.cause}", error.remedy)
+    scores = failed or _scores(explanation, again or explanation)
+    tried = (_decided(trial, again), _answers(trial), scores)
+    return Verification(explanation, (*own, *tried, _versions(explanation)), again)
+
+
+TRIED = ("decision", "answers", "scores")
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """The explained text in front of the model of today."""
+
+    explanation: Explanation
+    decision: Decision  # towards what the model predicts now, of as much as it reads at once
+    options: Options
+
+    @classmethod
+    def of(cls, explanation: Explanation, classifier: Classifier) -> _Trial:
+        options = _options(explanation)
+        plain = replace(options, target=None, against=None, long="truncate")
+        text, pair = _texts(explanation)
+        return cls(explanation, Decision.on(text, classifier, plain, pair), options)
+
+    @property
+    def in_windows(self) -> bool:
+        return self.explanation.settings.get("long") == "windows"
+
+    @property
+    def whole(self) -> FloatArray:
+        """The model's answer to the text now [outputs]."""
+        answers = self.decision.logits(self.decision.players.whole)
+        return np.asarray(answers[0])
+
+    def towards(self) -> Decision:
+        """The decision towards what was explained, whatever is predicted now."""
+        target, classifier = self.explanation.target, self.decision.query.classifier
+        same = resolve_target(classifier, self.whole, target.index, target.against_index)
+        return replace(self.decision, target=same)
+
+    def scores(self, rows: Ragged) -> FloatArray:
+        """The explained number for rows of players [rows], on the scale of the explanation."""
+        decision = self.towards()
+        logits = decision.logits(rows)
+        if self.explanation.target.scale != CENTRED:
+            return decision.target_scores(logits)
+        classes = Classes.of(decision.query.classifier, self.whole, decision.target)
+        return classes.scores(logits)[:, 0]
+
+    def explained(
+        self,
+        method: Method | None,
+        lexicon: Lexicon | str | os.PathLike[str] | None,
+        progress: Progress | None,
+    ) -> Explanation:
+        """The explanation made again, of the same target."""
+        then = self.explanation
+        used = _lexicon(then, lexicon)
+        settings = replace(self.options, lexicon=used, refine=_refine(then, used)).named()
+        if settings["target"] != ALL:
+            same = {"target": then.target.index, "against": then.target.against_index}
+            settings |= same
+        text, pair = _texts(then)
+        chosen = method or remade(then.method, {} if used is not None else then.settings)
+        classifier = self.decision.query.classifier
+        return explain(text, classifier, chosen, pair=pair, progress=Meter(progress), **settings)
+
+
+def _texts(explanation: Explanation) -> tuple[str, str | None]:
+    if explanation.second is None:
+        return explanation.text, None
+    first = explanation.text[: explanation.second - len(BETWEEN)]
+    return first, explanation.text[explanation.second :]
+
+
+def _options(explanation: Explanation) -> Options:
+    """The recorded options without the lexicon; of old files, what stands in the explanation."""
+    if explanation.record is not None:
+        return Options.of(**{**explanation.record.options, "lexicon": None, "refine": None})
+    every = explanation.settings.get("target") == ALL
+    return Options.of(
+        target=ALL if every else explanation.target.index,
+        against=explanation.target.against_index,
+        unit=explanation.unit,
+        repeats=explanation.repeats,
+        long=explanation.settings.get("long", "truncate"),
+        seed=explanation.seed,
+        budget=explanation.budget,
+        tolerance=explanation.tolerance,
+    )
+
+
+def _lexicon(
+    explanation: Explanation, given: Lexicon | str | os.PathLike[str] | None
+) -> Lexicon | str | os.PathLike[str] | None:
+    recorded = None if explanation.record is None else explanation.record.options.get("lexicon")
+    if given is None and "lexicon" in explanation.settings:
+        raise SettingError(
+            f"it was made with a lexicon ({recorded or 'not recorded'}).",
+            "Give the lexicon too (lexicon=, --lexicon FILE).",
+        )
+    return given
+
+
+def _refine(explanation: Explanation, lexicon: object) -> int | None:
+    return None if lexicon is None else explanation.settings.get("refine")
+
+
+def _file(explanation: Explanation) -> Check:
+    """Whether the file agrees with itself."""
+    name = explanation.primary
+    if explanation.base is None or not score(name).adds_up:
+        return Check("file", UNKNOWN, f"the scores of {explanation.method} need not add up")
+    total = explanation.base + float(explanation.scores[name].sum())
+    size = abs(explanation.base) + float(np.abs(explanation.scores[name]).sum())
+    target = explanation.target.score
+    if abs(total - target) <= ADDED_UP * max(1.0, size):
+        return Check("file", HOLDS, "base and scores add up to the model's score")
+    return Check(
+        "file",
+        FAILS,
+        f"base and scores add up to {_signed(total)}, and the recorded score is {_signed(target)}",
+        "The file was changed after it was written: find the original.",
+    )
+
+
+def _model(explanation: Explanation, classifier: Classifier) -> Check:
+    now, why = identity(classifier)
+    if explanation.record is None:
+        return Check("model", UNKNOWN, "the file records no digest of the model")
+    problem = difference(explanation.record.fingerprint, now)
+    if problem is not None:
+        advice = f"Use the model that was explained ({explanation.model}), or explain anew."
+        return Check("model", FAILS, f"another model: {problem}", advice)
+    if why is not None:
+        return Check("model", UNKNOWN, f"{why}; those are compared below")
+    return Check("model", HOLDS, f"the same digests (weights {now['weights'][:16]})")
+
+
+def _decided(trial: _Trial, again: Explanation | None) -> Check:
+    """Whether the model still chooses the same label."""
+    then = trial.explanation
+    if trial.in_windows:
+        now = again
+    else:
+        record = then.record and replace(then.record, outputs=tuple(trial.whole.tolist()))
+        now = replace(then, target=trial.towards().target, record=record)
+    if now is None:
+        return Check("decision", UNKNOWN, "not made again")
+    was, is_now = decided(then), decided(now)
+    if was is None:
+        return Check("decision", UNKNOWN, "a number is predicted, and compared below")
+    if was == is_now:
+        return Check("decision", HOLDS, f"{was}, as recorded")
+    advice = "The decision is another: explain it anew, and compare both with piste diff."
+    return Check("decision", FAILS, f"{is_now} now, {was} recorded", advice)
+
+
+def _answers(trial: _Trial) -> Check:
+    """Whether the model answers the recorded parts, and the text, as it did."""
+    then, within = trial.explanation, rounding(trial.decision.query.classifier)
+    if trial.in_windows:
+        return Check("answers", UNKNOWN, "none are recorded of a text in windows")
+    if len(trial.decision.players) != len(then.players):
+        found = f"{len(then.players)} {then.unit}s recorded, {len(trial.decision.players)} now"
+        return Check("answers", FAILS, found, "The model reads the text otherwise: explain anew.")
+    recorded = np.array([score for _, score in _recorded(then)])
+    now = trial.scores(Ragged.of([kept for kept, _ in _recorded(then)]))
+    apart = np.abs(now - recorded)
+    wrong = apart > within * (1 + np.abs(recorded))
+    count = f"{len(recorded):,} recorded answer{'s' if len(recorded) > 1 else ''}"
+    if not wrong.any():
+        return Check("answers", HOLDS, f"{count}, equal within {float(apart.max()):.1g}")
+    found = f"{int(wrong.sum()):,} of {count} differ, by up to {float(apart.max()):.3g}"
+    advice = "The model, or what is around it, has changed: do not use the explanation for it."
+    return Check("answers", FAILS, found, advice)
+
+
+def _recorded(explanation: Explanation) -> Iterator[tuple[list[int], float]]:
+    """The parts whose answers are recorded; the whole text is one of them."""
+    if explanation.parts is None:
+        yield list(range(len(explanation.players))), explanation.target.score
+        return
+    kept = (np.flatnonzero(part).tolist() for part in explanation.parts.parts)
+    yield from zip(kept, explanation.parts.answers.tolist(), strict=True)
+
+
+def _scores(then: Explanation, again: Explanation) -> Check:
+    """Whether the scores are the same within their standard errors."""
+    name = then.primary
+    if [player.text for player in then.players] != [player.text for player in again.players]:
+        return Check("scores", FAILS, f"the {then.unit}s are others now", "Explain anew.")
+    apart = np.abs(then.scores[name] - again.scores[name])
+    none = np.zeros_like(apart)
+    error = np.hypot(then.errors.get(name, none), again.errors.get(name, none))
+    largest = float(np.abs(then.scores[name]).max(initial=0.0))
+    wrong = apart > BEYOND * error + FIT_ROUNDING * max(largest, 1e-9)
+    if not wrong.any():
+        found = f"{len(apart):,} scores, equal within {float(apart.max(initial=0.0)):.1g}"
+        return Check("scores", HOLDS, found)
+    worst = int(np.argmax(np.where(wrong, apart, 0.0)))
+    was, now = float(then.scores[name][worst]), float(again.scores[name][worst])
+    word = few([then.players[worst].text])
+    found = f"{int(wrong.sum()):,} of {len(apart):,} {name}s differ, most “{word}”"
+    advice = "Explain the text anew, and look at both with piste diff."
+    return Check("scores", FAILS, f"{found}: {_signed(was)} recorded, {_signed(now)} now", advice)
+
+
+def _signed(number: float) -> str:
+    return f"{number:+.3g}".replace("-", "−")
+
+
+def _versions(explanation: Explanation) -> Check:
+    """Other versions are no fault: they are named for whoever looks for a reason."""
+    now = versions()
+    other = [
+        f"{name} {was} recorded, {now.get(name, 'none')} now"
+        for name, was in explanation.versions.items()
+        if now.get(name) != was
+    ]
+    return Check("versions", UNKNOWN if other else HOLDS, few(other) if other else "the same")

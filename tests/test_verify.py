@@ -1,0 +1,211 @@
+"""Whether an explanation still holds: it does on its model, and a change of either is found."""
+
+import copy
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import piste
+from piste.methods import METHODS, remade
+from piste.models.fingerprint import identity
+from tests.contracts.methods import quick
+from tests.planted import additive
+from tests.render.samples import feel, sample
+
+SENTENCE = "The plot is thin, but the acting is superb."
+
+
+def outcomes(verification):
+    return {check.name: check.outcome for check in verification.checks}
+
+
+def made_again(explanation, model, **more):
+    """The verification of the file, as another process would read it."""
+    return piste.verify(
+        piste.Explanation.from_dict(json.loads(explanation.to_json())), model, **more
+    )
+
+
+def test_an_explanation_holds_on_its_model(demo):
+    found = made_again(piste.explain(SENTENCE, demo), demo)
+    assert found.holds
+    assert set(outcomes(found).values()) == {"holds"}
+    assert str(found).startswith("The explanation holds.")
+    assert found.again.record.fingerprint == found.explanation.record.fingerprint
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_is_made_again(name, demo):
+    explanation = piste.explain(SENTENCE, demo, quick(METHODS[name]), seed=3)
+    found = made_again(explanation, demo)
+    assert found.holds, str(found)
+    assert outcomes(found)["scores"] == "holds"
+    assert found.again.settings == explanation.settings
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"target": "all"},
+        {"target": "runner-up"},
+        {"target": "positive", "against": "negative"},
+        {"unit": "token", "budget": 40},
+        {"effort": "thorough", "tolerance": 0.05},
+        {"repeats": "separate", "seed": 4},
+    ],
+)
+def test_every_option_is_kept(options, demo):
+    found = made_again(piste.explain(f"{SENTENCE} Superb.", demo, **options), demo)
+    assert set(outcomes(found).values()) == {"holds"}, str(found)
+
+
+def test_windows_and_pairs(demo):
+    long = piste.explain(f"{SENTENCE} " * 60, demo, "lime", long="windows", budget=900)
+    found = made_again(long, demo)
+    assert found.holds
+    assert outcomes(found)["answers"] == "unknown"
+    assert outcomes(found)["decision"] == outcomes(found)["scores"] == "holds"
+    model = piste.from_function(feel, ["no", "yes"])
+    assert made_again(piste.explain("good", model, pair="not meal"), model).holds
+
+
+def test_a_lexicon_is_asked_for(demo):
+    lexicon = piste.build_lexicon([SENTENCE, "A dull film."], demo)
+    explanation = piste.explain(SENTENCE, demo, "slalom", lexicon=lexicon)
+    without = made_again(explanation, demo)
+    assert outcomes(without)["scores"] == "unknown"
+    assert "lexicon" in str(without)
+    assert "could not be made again" in str(without)
+    assert outcomes(made_again(explanation, demo, lexicon=lexicon))["scores"] == "holds"
+
+
+def test_another_model_is_found_by_its_answers():
+    weights = {"good": 2.0, "film": 0.5}
+    explanation = piste.explain(
+        "a good film", piste.from_function(additive(weights), ["no", "yes"])
+    )
+    other = piste.from_function(additive({**weights, "good": 1.5}), ["no", "yes"])
+    found = made_again(explanation, other)
+    assert outcomes(found) == {
+        "file": "holds",
+        "model": "unknown",
+        "decision": "holds",
+        "answers": "fails",
+        "scores": "fails",
+        "versions": "holds",
+    }
+    assert not found.holds
+    assert "most “good”: +" in str(found)
+    turned = piste.from_function(additive({"good": -2.0}), ["no", "yes"])
+    assert outcomes(made_again(explanation, turned))["decision"] == "fails"
+    assert "no now, yes recorded" in str(made_again(explanation, turned))
+
+
+def test_another_model_is_found_by_its_digest(demo):
+    explanation = piste.explain(SENTENCE, demo, "occlusion")
+    model = copy.deepcopy(demo.model)
+    other = piste.load(model, demo.tokenizer, backend="torch")
+    assert outcomes(made_again(explanation, other))["model"] == "holds"
+    next(model.parameters()).data[0, 0] += 0.25
+    found = made_again(explanation, other)
+    assert outcomes(found)["model"] == "fails"
+    assert "weights" in str(found)
+
+
+def test_another_number_of_labels():
+    explanation = piste.explain("a good film", piste.from_function(feel, ["no", "yes"]))
+    other = piste.from_function(lambda texts: np.zeros((len(texts), 3)), ["a", "b", "c"])
+    found = made_again(explanation, other)
+    assert outcomes(found)["model"] == "fails"
+    assert outcomes(found)["scores"] == "unknown"
+    assert found.again is None
+
+
+def test_a_file_that_was_changed_is_found(demo):
+    data = piste.explain(SENTENCE, demo).to_dict()
+    data["scores"]["effect"][1] += 0.5
+    found = piste.verify(piste.Explanation.from_dict(data), demo)
+    assert outcomes(found)["file"] == outcomes(found)["scores"] == "fails"
+    data = piste.explain(SENTENCE, demo).to_dict()
+    data["parts"]["answers"][3] += 0.5
+    assert outcomes(piste.verify(piste.Explanation.from_dict(data), demo))["answers"] == "fails"
+
+
+def test_files_without_a_record_are_tried_as_far_as_they_go(demo):
+    explanation = replace(piste.explain(SENTENCE, demo), record=None)
+    found = made_again(explanation, demo)
+    assert found.holds
+    assert outcomes(found)["model"] == "unknown"
+
+
+def test_other_versions_are_named_and_no_fault(demo):
+    explanation = piste.explain("a good film", demo, "occlusion")
+    old = replace(explanation, versions={**explanation.versions, "numpy": "1.0"})
+    found = made_again(old, demo)
+    assert found.holds
+    assert outcomes(found)["versions"] == "unknown"
+    assert "numpy 1.0 recorded" in str(found)
+
+
+def test_methods_of_others_are_not_made_again(demo):
+    found = piste.verify(replace(piste.explain(SENTENCE, demo), method="theirs"), demo)
+    assert outcomes(found)["scores"] == "unknown"
+    given = piste.verify(found.explanation, demo, method=piste.Context())
+    assert outcomes(given)["scores"] == "holds"
+    with pytest.raises(piste.PisteError, match="none of piste's"):
+        remade("lime", {"adapted": "digest"})
+    with pytest.raises(piste.PisteError):
+        remade("context", {"effort": ["much"]})
+
+
+def test_as_data(demo, tmp_path):
+    found = made_again(piste.explain("a good film", demo, "occlusion"), demo)
+    data = json.loads(found.to_json(tmp_path / "v.json"))
+    assert data["holds"] is True
+    assert data["made"] == found.explanation.record.made
+    assert [check["name"] for check in data["checks"]] == list(outcomes(found))
+    assert repr(found) == "<Verification: holds>"
+
+
+def test_hostile_files_are_shown_safely(demo):
+    hostile = sample("a b\x1b[31m", model="\x1b]0;title\x07<b>")
+    assert "\x1b" not in str(piste.verify(hostile, demo))
+
+
+def test_every_explanation_has_a_record(demo):
+    record = piste.explain(SENTENCE, demo, seed=2, budget=50).record
+    assert record.options["seed"] == 2
+    assert record.options["budget"] == 50
+    assert set(record.options) == set(piste.Options().named())
+    assert record.made.endswith("+00:00")
+    assert record.unknown is None
+    assert {"weights", "configuration", "tokenizer", "precision"} <= record.fingerprint.keys()
+    assert np.argmax(record.outputs) == 1
+
+
+def test_a_digest_is_taken_once_and_again_after_training(demo, monkeypatch):
+    model = copy.deepcopy(demo.model)
+    classifier = piste.load(model, demo.tokenizer, backend="torch")
+    first, _ = identity(classifier)
+    calls = []
+    from piste.models import fingerprint
+
+    whole = fingerprint.digests
+    monkeypatch.setattr(fingerprint, "digests", lambda c: calls.append(c) or whole(c))
+    assert identity(classifier)[0] == first
+    assert calls == []
+    for weight in model.parameters():
+        weight.data += 0.01
+    assert identity(classifier)[0]["weights"] != first["weights"]
+    assert len(calls) == 1
+
+
+def test_large_weights_are_not_read(demo, monkeypatch):
+    from piste.models import fingerprint
+
+    monkeypatch.setattr(fingerprint, "MOST_READ", 10)
+    found, why = identity(demo)
+    assert "weights" not in found
+    assert "too large" in why
