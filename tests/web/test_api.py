@@ -192,7 +192,7 @@ def test_an_edited_text_is_answered_as_that_text_is(demo_api, demo):
 
 
 def test_both_texts_of_a_pair_are_edited_in_their_places(api):
-    asked = {"text": "a good film", "pair": "a bad end"}
+    asked = {"text": "a good film", "pair": "a bad end", "target": "positive"}
     edits = [{"player": 1, "text": "superb"}, {"player": 4, "text": "good"}]
     told = api.post("/api/edit", json={**asked, "edits": edits}).json()
     assert (told["text"], told["pair"]) == ("a superb film", "a good end")

@@ -28,17 +28,17 @@ class OpenDecision:
     decision: Decision
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def logits(self, removed: set[int]) -> FloatArray:
+    def without(self, removed: set[int]) -> FloatArray:
         """The model's outputs [1, outputs] for the text without these players."""
         kept = [index for index in range(len(self.decision.players)) if index not in removed]
         with self.lock:
             self.forget()
             return self.decision.logits(Ragged.of([kept]))
 
-    def logits_of(self, text: str, pair: str | None) -> FloatArray:
+    def answer_to(self, text: str, pair: str | None) -> FloatArray:
         """The model's outputs [1, outputs] for another text."""
-        other = Decision.on(text, self.decision.query.classifier, pair=pair)
-        return other.logits(other.players.whole)
+        decision = Decision.on(text, self.decision.query.classifier, pair=pair)
+        return decision.logits(decision.players.whole)
 
     def said(self, logits: FloatArray, target: Target) -> Said:
         """The target's score in these outputs, on its own scale."""
@@ -53,7 +53,7 @@ class OpenDecision:
 
     def _classes(self) -> Classes:
         """The classes that were explained together."""
-        whole = self.logits(set())[0]
+        whole = self.without(set())[0]
         return Classes.of(self.decision.query.classifier, whole, self.decision.target)
 
     def curve(self, scores: FloatArray) -> tuple[list[float], FloatArray]:
@@ -74,7 +74,7 @@ def removal(tried: OpenDecision, explanation: Explanation, removed: set[int]) ->
     """The model's answer without these players, beside the explanation's prediction."""
     target = explanation.target
     _check_removed(removed, tried.decision.players)
-    rest, whole = tried.logits(removed), tried.logits(set())
+    rest, whole = tried.without(removed), tried.without(set())
     guess, why = _predicted_or_why(explanation, removed)
     return RemovalAnswer(
         removed=sorted(removed),
@@ -92,7 +92,7 @@ def removal(tried: OpenDecision, explanation: Explanation, removed: set[int]) ->
 def edit(tried: OpenDecision, explanation: Explanation, text: str, pair: str | None) -> EditAnswer:
     """The model's answer to the edited text."""
     target = explanation.target
-    edited, whole = tried.logits_of(text, pair), tried.logits(set())
+    edited, whole = tried.answer_to(text, pair), tried.without(set())
     return EditAnswer(
         text=text,
         pair=pair,
