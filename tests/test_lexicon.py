@@ -125,7 +125,7 @@ def test_unknown_words_are_asked_about_and_said(planted, classifier):
     text = " ".join([*known[:8], planted.words[55]])
     found = piste.explain(text, classifier, "slalom", lexicon=lexicon, target="yes")
     assert found.cost.forwards > 1
-    assert any("not in the lexicon" in note and "w55" in note for note in found.notes)
+    assert any("Not in the lexicon" in note and "w55" in note for note in found.notes)
     assert found.scores["value"][-1] == pytest.approx(planted.values["w55"], abs=0.2)
     silent = piste.explain(text, classifier, "slalom", lexicon=lexicon, refine=0)
     assert any("average scores" in note for note in silent.notes)

@@ -27,7 +27,7 @@ def needs(*words: str):
 def test_the_words_that_decide_are_the_anchor(words):
     found, explanation = anchor(needs(*words), target="positive")
     assert found == set(words)
-    assert "keeps the decision in 100%" in explanation.notes[0].replace(" %", "%")
+    assert "the decision stays in 100%" in explanation.notes[0].replace(" %", "%")
 
 
 def test_one_of_several_sufficient_words_is_enough():

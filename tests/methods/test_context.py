@@ -203,9 +203,9 @@ def test_a_quick_look_at_a_long_text_asks_nothing_near_it_and_says_so():
     sizes = sorted({len(kept(part)) for part in found.parts.kept})
     assert sizes == [1, 5, 10, 60]
     assert list(found.fidelity.checks) == ["groups"]
-    assert any("neither interactions" in note for note in found.notes)
-    assert "neither interactions" in str(found)
-    assert "neither interactions" in found.to_html()
+    assert any("Quick look: interactions" in note for note in found.notes)
+    assert "Quick look: interactions" in str(found)
+    assert "Quick look: interactions" in found.to_html()
     again = piste.Explanation.from_dict(json.loads(found.to_json()))
     for one in (found, again):
         with pytest.raises(SettingError, match='effort="normal"'):

@@ -36,7 +36,7 @@ def test_where_no_word_matters_no_set_turns_it():
     assert found.flip is None
     assert len(found.core.players) == 1
     assert "No set of up to 5 words" in " ".join(found.notes)
-    assert "same answer whatever the words" in " ".join(found.notes)
+    assert "same answer to any of these words" in " ".join(found.notes)
     assert found.fidelity.r2 is None
 
 

@@ -173,7 +173,7 @@ def test_behind_a_layer_norm_the_mean_gradient_is_nothing_and_told_so(name, requ
 
 def test_a_model_that_reads_embeddings_otherwise_is_told():
     found = piste.explain("abc de", Planted(offset=0.5), Gradients())
-    assert "in place of tokens" in found.notes[0]
+    assert "instead of tokens" in found.notes[0]
 
 
 def test_a_function_has_no_gradients():

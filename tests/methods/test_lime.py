@@ -110,7 +110,7 @@ def test_a_kernel_that_sees_nothing_says_so(demo):
     assert not found.errors
     assert "Too few samples are near the text" in " ".join(found.notes)
     short = piste.explain("not good", demo, Lime())
-    assert "The ridge holds the weights back" in " ".join(short.notes)
+    assert "The ridge penalty shrinks the weights" in " ".join(short.notes)
 
 
 def test_words_can_be_replaced_in_place(demo):

@@ -6,6 +6,7 @@ import pytest
 import piste
 from piste.errors import SettingError
 from piste.methods.slalom.fit import Standing
+from piste.render import trust
 from tests.planted import PlantedSlalom
 from tests.test_explain import REVIEW
 
@@ -167,5 +168,6 @@ def test_standing_by_hand():
 
 def test_the_output_says_why_it_stopped(demo):
     explanation = piste.explain(REVIEW, demo, "slalom", tolerance=0.9)
-    assert "Stable after 1 round of questions" in " ".join(str(explanation).split())
+    said = [statement.text for statement in trust.statements(explanation)]
+    assert any("Stopped when stable, after 1 round of questions" in text for text in said)
     assert "known within" in explanation.to_html()
