@@ -1,15 +1,9 @@
-"""The widget: what Python answers, what the script draws, and both in a real notebook."""
+"""The widget: what Python answers, and what the script draws."""
 
 import json
 import os
-import secrets
-import socket
-import subprocess
 import sys
-import time
-import urllib.request
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +15,7 @@ from piste.render.html import source
 from piste.render.widget import Removals, _decision, _view
 from piste.render.words import signed
 from piste.result.explanation import Explanation
-from tests.render.samples import MEAL, feel, in_context, sample
+from tests.render.samples import feel, in_context, sample
 
 pytest.importorskip("anywidget")
 if not os.environ.get("CI"):
@@ -29,12 +23,6 @@ if not os.environ.get("CI"):
 from playwright.sync_api import Browser, Page, expect
 
 HOSTILE = "not <script>window.hacked=1</script> good <img src=x onerror=window.hacked=2> &amp;"
-CELL = """
-import numpy as np, piste
-from tests.render.samples import MEAL, feel
-model = piste.from_function(feel, ["no", "yes"], name="feel")
-piste.widget(piste.explain(MEAL, model), model)
-"""
 
 
 def feeling() -> Any:
@@ -167,66 +155,3 @@ def test_hostile_text_stays_text_in_a_widget(tab: Page) -> None:
     assert tab.evaluate("window.hacked") is None
     assert tab.locator("#cell img, #cell script").count() == 0
     assert tab.locator("#cell .text").text_content() == HOSTILE
-
-
-@pytest.fixture
-def lab(tmp_path: Path) -> Iterator[str]:
-    """The address of a notebook, opened by a real server."""
-    pytest.importorskip("jupyterlab")
-    import nbformat
-
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(CELL)])
-    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
-    nbformat.write(notebook, tmp_path / "try.ipynb")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    token = secrets.token_hex(8)
-    root = Path(__file__).parents[2]
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(root / "src"), str(root)]),
-        "JUPYTER_CONFIG_DIR": str(tmp_path / "config"),
-        "JUPYTER_DATA_DIR": str(tmp_path / "data"),
-        "HOME": str(tmp_path),
-    }
-    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"]
-    command += [f"--ServerApp.port={port}", f"--IdentityProvider.token={token}"]
-    command += [f"--ServerApp.root_dir={tmp_path}", "--LabApp.check_for_updates_class="]
-    log = (tmp_path / "lab.log").open("w")
-    server = subprocess.Popen(command, env=environment, cwd=tmp_path, stdout=log, stderr=log)
-    address = f"http://127.0.0.1:{port}"
-    try:
-        _wait(f"{address}/api?token={token}", server)
-        yield f"{address}/lab/tree/try.ipynb?token={token}"
-    finally:
-        server.terminate()
-        server.wait(30)
-        log.close()
-
-
-def _wait(address: str, server: subprocess.Popen[bytes]) -> None:
-    for _ in range(240):
-        assert server.poll() is None, "the notebook server ended"
-        try:
-            urllib.request.urlopen(address, timeout=2).close()
-            return
-        except OSError:
-            time.sleep(0.5)
-    raise AssertionError("the notebook server does not answer")
-
-
-@pytest.mark.slow
-def test_in_a_real_notebook(tab: Page, lab: str) -> None:
-    tab.set_default_timeout(40_000)
-    tab.set_viewport_size({"width": 1200, "height": 900})
-    tab.goto(lab)
-    tab.locator(".jp-Notebook .jp-Cell").first.click()
-    tab.keyboard.press("Shift+Enter")
-    word = tab.locator(".piste-widget .w", has_text="good")
-    expect(word).to_be_visible(timeout=120_000)
-    word.click()
-    rows = tab.locator(".piste-widget .answer tr")
-    expect(rows).to_have_count(3, timeout=30_000)
-    rest = MEAL.replace("good ", "")
-    expect(rows.nth(2)).to_contain_text(signed(float(feel([rest])[0])))
