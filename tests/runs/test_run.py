@@ -344,7 +344,6 @@ def test_hostile_words_in_a_summary(tmp_path, demo):
     found = summarise(tmp_path / "out")
     html = page(found)
     assert "<script>alert" not in html
-    assert "{{7*7}}" in html or "{{7" not in html
     stream = StringIO()
     show(found, Console(file=stream, force_terminal=False))
     assert "\x1b" not in stream.getvalue()
