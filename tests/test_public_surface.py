@@ -10,8 +10,9 @@ import pytest
 
 import piste
 
-PACKAGES = ("models", "text", "surrogates", "runs", "render", "methods", "metrics")
-MODULES = (*PACKAGES, "arrays", "compare", "data", "decision", "errors", "files", "options")
+PACKAGES = ("models", "text", "surrogates", "runs", "render", "methods", "metrics", "result")
+SINGLE = ("arrays", "compare", "data", "decision", "diff", "errors", "files", "options", "verify")
+MODULES = (*PACKAGES, *SINGLE)
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference.md"
 
 
