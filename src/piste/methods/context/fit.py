@@ -14,7 +14,7 @@ from piste.methods.slalom.fit import Fit as SlalomFit
 from piste.result.facts import FEW_CHECKS, Agreement, FitReport
 from piste.result.formula import Formula
 from piste.surrogates import algebra
-from piste.surrogates.context import Kernel, Process, fit_context
+from piste.surrogates.context import Kernel, Process, fit_context, shortfall
 from piste.surrogates.effects import removal_parts
 from piste.surrogates.parts import PartSurrogate, ends, like_the_text
 from piste.surrogates.slalom.gauss_newton import fit_gauss_newton
@@ -187,7 +187,7 @@ def quick_fit(asked: Asked, before: Fit | None) -> Fit:
         if before is None
         else fit_slalom(asked, before.slalom, STEPS)
     )
-    return _on_mean(asked, slalom, _means(slalom, asked.parts), _kernel(before))
+    return _on_mean(asked, slalom, _means(slalom, asked.parts), _kernel(before), quick=True)
 
 
 @algebra.one_thread
@@ -234,24 +234,31 @@ def _on_groups(asked: Asked, means: FloatArray) -> Agreement | None:
     return agreement(means[groups, 0], asked.answers[groups, 0], float(np.std(asked.answers[:, 0])))
 
 
-def _on_mean(asked: Asked, slalom: SlalomFit, means: FloatArray, start: Kernel | None) -> Fit:
+def _on_mean(
+    asked: Asked,
+    slalom: SlalomFit,
+    means: FloatArray,
+    start: Kernel | None,
+    *,
+    quick: bool = False,
+) -> Fit:
     """The process on SLALOM: its kernel from residuals of `means`, its answers from all."""
-    inside = like_the_text(asked.parts)
+    inside, prior = like_the_text(asked.parts), _prior(slalom)
     parts, exact = asked.parts[inside], ends(asked.parts)[inside]
-    unseen = fit_context(
-        parts, (asked.answers - means)[inside], _prior(slalom), exact=exact, start=start
-    )
+    unseen = fit_context(parts, (asked.answers - means)[inside], prior, exact=exact, start=start)
     final = unseen.conditioned((asked.answers - _means(slalom, asked.parts))[inside])
+    if not quick:
+        final = replace(final, inflation=shortfall(unseen, prior))
     return _fit(asked, slalom, unseen, final, slalom.formulas())
 
 
 def _on_constant(asked: Asked, slalom: SlalomFit) -> Fit:
     """The process by itself."""
-    inside = like_the_text(asked.parts)
-    process = fit_context(
-        asked.parts[inside], asked.answers[inside], _prior(slalom), exact=ends(asked.parts)[inside]
-    )
-    return _fit(asked, slalom, process, process, ())
+    inside, prior = like_the_text(asked.parts), _prior(slalom)
+    parts, answers = asked.parts[inside], asked.answers[inside]
+    process = fit_context(parts, answers, prior, exact=ends(parts))
+    final = replace(process, inflation=shortfall(process, prior))
+    return _fit(asked, slalom, process, final, ())
 
 
 def _fit(
@@ -261,13 +268,7 @@ def _fit(
     final: Process,
     means: tuple[Formula, ...],
 ) -> Fit:
-    surrogate = PartSurrogate(
-        replace(final, inflation=unseen.shortfall()),
-        means,
-        asked.players.groups,
-        asked.parts,
-        asked.answers,
-    )
+    surrogate = PartSurrogate(final, means, asked.players.groups, asked.parts, asked.answers)
     inside, residuals = like_the_text(asked.parts), unseen.left_out()[0]
     return Fit(slalom, surrogate, residuals[:, 0], asked.near[inside], asked.answers[inside, 0])
 
