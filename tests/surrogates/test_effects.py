@@ -21,7 +21,6 @@ from piste.surrogates.shapley import (
     exact_shapley,
     pair_weights,
     part_interactions,
-    sum_of_squares,
 )
 from tests.surrogates.test_context import (
     Z90,
@@ -99,7 +98,7 @@ def test_the_functionals_are_those_of_the_definition():
     matrix = part_interactions(ALL, np.sin(game), everybody)
     assert matrix[tuple(PAIRS.T)] == pytest.approx(INTERACTION @ np.sin(game))
     assert matrix == pytest.approx(matrix.T)
-    assert pair_weights(ALL, PAIRS).T == pytest.approx(INTERACTION, abs=1e-12)
+    assert pytest.approx(INTERACTION, abs=1e-12) == pair_weights(ALL, PAIRS).T
     some = part_interactions(ALL, np.sin(game), everybody[[2, 5]])
     assert some[0, 1] == pytest.approx(matrix[2, 5])
     found = dict(zip(map(tuple, PAIRS.tolist()), INTERACTION @ game, strict=True))

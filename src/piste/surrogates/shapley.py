@@ -45,8 +45,8 @@ def shapley_weights(parts: BoolArray) -> FloatArray:
 def part_interactions(parts: BoolArray, worth: FloatArray, chosen: IntArray) -> FloatArray:
     """What these parts' worth adds to the interactions near the text [chosen, chosen].
 
-    The interaction of two players is their mean second difference f(S + i + j) - f(S + i) - f(S +
-    j) + f(S), where S keeps each of the others with probability t, and t is anything from NEAR to 1.
+    The interaction of two players is their mean second difference, f(S + i + j) - f(S + i) -
+    f(S + j) + f(S), where S keeps each of the others with probability t, from NEAR to 1 alike.
     So of all 2^n parts the sum is the interaction itself.
     """
     count, sizes = parts.shape[1], parts.sum(axis=1)
