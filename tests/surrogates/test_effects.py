@@ -133,6 +133,14 @@ def test_interactions_and_their_errors_are_those_of_enumeration(seed):
     assert closed.interaction_errors(PAIRS) == pytest.approx(errors, abs=1e-6)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_covariances_of_shapley_values_with_answers_are_those_of_enumeration(seed):
+    process = random_process(seed)
+    some = ALL[np.random.default_rng(seed).permutation(len(ALL))[:20]]
+    expected = SHAPLEY @ process.covariance(ALL, some)
+    assert Effects(process).covariance(some) == pytest.approx(expected, abs=1e-9)
+
+
 @given(st.integers(0, 10**6), st.integers(2, 7), st.integers(2, 40))
 @settings(max_examples=25, deadline=None)
 def test_any_number_of_players(seed, players, asked):

@@ -125,9 +125,13 @@ class Process:
 
     def errors(self, parts: BoolArray) -> FloatArray:
         """Standard errors of predicted answers [parts, outputs]."""
+        return self.scaled(self.variances(parts) + self.kernel.noise)
+
+    def variances(self, parts: BoolArray) -> FloatArray:
+        """Posterior variances of g [parts], in units of the amplitude."""
         left = self.explained(self.kernel.between(parts, self.parts))
         own = CONSTANT + self.kernel.deviation(parts) ** 2
-        return self.scaled(np.maximum(own - np.sum(left**2, axis=0), 0.0) + self.kernel.noise)
+        return np.asarray(np.maximum(own - np.sum(left**2, axis=0), 0.0))
 
     def scaled(self, variance: FloatArray) -> FloatArray:
         """Standard errors [.., outputs] of variances [..] in units of the amplitude."""

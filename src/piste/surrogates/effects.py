@@ -41,10 +41,13 @@ class Effects:
 
     @cached_property
     def _factors(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """What each player contributes to k(S, asked) where S keeps it, and where it does not
-        [asked, players]; and the factor that all share [asked].
+        return self._factors_of(self.process.parts)
+
+    def _factors_of(self, parts: BoolArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """What each player contributes to k(S, parts) where S keeps it, and where it does not
+        [parts, players]; and the factor that all share [parts].
         """
-        kernel, parts = self.process.kernel, self.process.parts
+        kernel = self.process.kernel
         apart = np.exp(-kernel.relevances)
         longer = np.exp(kernel.slope / self.players)
         kept = longer * np.where(parts, 1.0, apart)
@@ -57,8 +60,19 @@ class Effects:
 
     @cached_property
     def _cross_shapley(self) -> FloatArray:
-        """Covariance of every answer with every Shapley value [asked, players]."""
-        kept, removed, common = self._factors
+        return self._shapley_with(*self._factors)
+
+    def covariance(self, parts: BoolArray) -> FloatArray:
+        """Posterior covariance of the process's Shapley values with answers [players, parts]."""
+        process = self.process
+        values = process.explained(self._cross_shapley.T)
+        answers = process.explained(process.kernel.between(parts, process.parts))
+        return self._shapley_with(*self._factors_of(parts)).T - values.T @ answers
+
+    def _shapley_with(
+        self, kept: FloatArray, removed: FloatArray, common: FloatArray
+    ) -> FloatArray:
+        """Covariance of answers to parts, by their factors, with Shapley values [parts, players]"""
         total = np.zeros_like(kept)
         for t, weight in zip(*self.quadrature(), strict=True):
             mixed = t * kept + (1 - t) * removed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -146,7 +147,7 @@ class Fit:
 
     slalom: SlalomFit
     surrogate: PartSurrogate
-    left_out: FloatArray  # [parts of the process]: residuals of the target
+    unseen: Process  # whose residuals are of a mean that has not seen the answers
     near: BoolArray  # [parts of the process]
     answers: FloatArray  # [parts of the process]: the target's
     on_groups: Agreement | None = None  # on groups of words, where no part near the text was asked
@@ -154,6 +155,17 @@ class Fit:
     @property
     def process(self) -> Process:
         return self.surrogate.process
+
+    @cached_property
+    def left_out(self) -> FloatArray:
+        """Residuals of the target, each predicted from all other answers [parts of the process]."""
+        return self.unseen.left_out()[0][:, 0]
+
+    def widened(self) -> Fit:
+        """The same with errors as large as answers show that were held out."""
+        inflation = shortfall(self.unseen, _prior(self.slalom))
+        process = replace(self.process, inflation=inflation)
+        return replace(self, surrogate=replace(self.surrogate, process=process))
 
     @property
     def base(self) -> float:
@@ -187,7 +199,7 @@ def quick_fit(asked: Asked, before: Fit | None) -> Fit:
         if before is None
         else fit_slalom(asked, before.slalom, STEPS)
     )
-    return _on_mean(asked, slalom, _means(slalom, asked.parts), _kernel(before), quick=True)
+    return _on_mean(asked, slalom, _means(slalom, asked.parts), _kernel(before))
 
 
 @algebra.one_thread
@@ -201,12 +213,12 @@ def final_fit(asked: Asked, before: Fit | None, mean: str) -> Fit:
         fits.append(replace(fit, on_groups=_on_groups(asked, means)))
     if mean != "slalom":
         fits.append(_on_constant(asked, slalom))
-    return min(fits, key=Fit.expected_error)
+    return min(fits, key=Fit.expected_error).widened()
 
 
 def fit_on(asked: Asked, slalom: SlalomFit, before: Fit | None) -> Fit:
     """The process on a SLALOM that has seen none of the answers."""
-    return _on_mean(asked, slalom, _means(slalom, asked.parts), _kernel(before))
+    return _on_mean(asked, slalom, _means(slalom, asked.parts), _kernel(before)).widened()
 
 
 def _kernel(before: Fit | None) -> Kernel | None:
@@ -234,31 +246,23 @@ def _on_groups(asked: Asked, means: FloatArray) -> Agreement | None:
     return agreement(means[groups, 0], asked.answers[groups, 0], float(np.std(asked.answers[:, 0])))
 
 
-def _on_mean(
-    asked: Asked,
-    slalom: SlalomFit,
-    means: FloatArray,
-    start: Kernel | None,
-    *,
-    quick: bool = False,
-) -> Fit:
+def _on_mean(asked: Asked, slalom: SlalomFit, means: FloatArray, start: Kernel | None) -> Fit:
     """The process on SLALOM: its kernel from residuals of `means`, its answers from all."""
-    inside, prior = like_the_text(asked.parts), _prior(slalom)
+    inside = like_the_text(asked.parts)
     parts, exact = asked.parts[inside], ends(asked.parts)[inside]
-    unseen = fit_context(parts, (asked.answers - means)[inside], prior, exact=exact, start=start)
+    unseen = fit_context(
+        parts, (asked.answers - means)[inside], _prior(slalom), exact=exact, start=start
+    )
     final = unseen.conditioned((asked.answers - _means(slalom, asked.parts))[inside])
-    if not quick:
-        final = replace(final, inflation=shortfall(unseen, prior))
     return _fit(asked, slalom, unseen, final, slalom.formulas())
 
 
 def _on_constant(asked: Asked, slalom: SlalomFit) -> Fit:
     """The process by itself."""
-    inside, prior = like_the_text(asked.parts), _prior(slalom)
+    inside = like_the_text(asked.parts)
     parts, answers = asked.parts[inside], asked.answers[inside]
-    process = fit_context(parts, answers, prior, exact=ends(parts))
-    final = replace(process, inflation=shortfall(process, prior))
-    return _fit(asked, slalom, process, final, ())
+    process = fit_context(parts, answers, _prior(slalom), exact=ends(parts))
+    return _fit(asked, slalom, process, process, ())
 
 
 def _fit(
@@ -269,8 +273,8 @@ def _fit(
     means: tuple[Formula, ...],
 ) -> Fit:
     surrogate = PartSurrogate(final, means, asked.players.groups, asked.parts, asked.answers)
-    inside, residuals = like_the_text(asked.parts), unseen.left_out()[0]
-    return Fit(slalom, surrogate, residuals[:, 0], asked.near[inside], asked.answers[inside, 0])
+    inside = like_the_text(asked.parts)
+    return Fit(slalom, surrogate, unseen, asked.near[inside], asked.answers[inside, 0])
 
 
 def alone_answers(asked: Asked) -> tuple[FloatArray, BoolArray]:
