@@ -23,7 +23,7 @@ from piste.methods.every_class import Classes
 from piste.models.query import Query
 from piste.options import Effort
 from piste.result.explanation import Target
-from piste.result.parts import MOST_PARTS, NEAR
+from piste.result.parts import MOST_COMPLETE, MOST_PARTS, NEAR
 from piste.surrogates import algebra
 from piste.surrogates.context import Process, distinct
 from piste.surrogates.effects import Effects
@@ -277,7 +277,7 @@ class Plan:
         )
         with algebra.one_thread:
             covariance = process.covariance(np.vstack([pool, targets]), pool)
-            if self.leaves_out:
+            if count <= MOST_COMPLETE:
                 known = process.covariance(pool, pool)
                 covariance = np.vstack([known, _to_be_learnt(process, targets, pool)])
             chosen = most_informative(
