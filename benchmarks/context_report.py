@@ -251,7 +251,7 @@ def _interactions(rows: Figures) -> str:
     if not rows:
         return ""
     titles = {
-        "told": "context, `pairs` (Shapley interactions)",
+        "told": "context, `pairs`",
         "same": "context, least squares on its predictions",
         "ridge": "ridge + pairs, least squares on its predictions",
     }

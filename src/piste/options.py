@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from piste.errors import SettingError, choices
 
@@ -23,7 +23,8 @@ __all__ = ["Options"]
 UNITS = ("word", "token", "sentence")
 REPEATS = ("shared", "separate")
 LONG = ("truncate", "windows")
-EFFORTS = ("quick", "normal", "thorough")
+Effort = Literal["quick", "normal", "thorough"]
+EFFORTS: tuple[Effort, ...] = get_args(Effort)
 ALL = "all"  # as a target: every class
 BATCH_TOKENS = 8192  # big batches of short sequences: many small ones are several times slower
 Check = Callable[[str, Any], Any]  # a setting's name and value; returns the value as it is used

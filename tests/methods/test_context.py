@@ -8,11 +8,15 @@ import pytest
 
 import piste
 from piste.decision import Decision
+from piste.design.parts import paired_parts, parts_between
 from piste.errors import SettingError
+from piste.methods.context.asking import Asked, Plan, _to_be_learnt
 from piste.options import Options
+from piste.surrogates.effects import Effects
 from piste.surrogates.shapley import all_coalitions, exact_shapley
 from tests.conftest import tiny_bert
 from tests.planted import PlantedSlalom, additive
+from tests.surrogates.test_context import random_process
 from tests.test_explain import REVIEW
 
 NOISY = 0.05  # of the answers, where a game is not known exactly
@@ -46,6 +50,37 @@ def sums_up(explanation: piste.Explanation) -> None:
     largest = max(1.0, float(np.abs(explanation.parts.answers).max()))
     total = explanation.base + explanation.scores["effect"].sum()
     assert total == pytest.approx(explanation.target.score, abs=1e-9 * largest)
+
+
+def test_what_reads_the_same_is_paid_for_once(wordpiece):
+    """Without the first or without the second of two equal neighbours: one sequence."""
+    classifier = piste.load(tiny_bert(len(wordpiece)), wordpiece, backend="torch")
+    decision = Decision.on("good good film", classifier)
+    asked = Asked.on(decision, False)
+    parts = np.array([[1, 1, 1], [0, 1, 1], [1, 0, 1], [1, 1, 0], [0, 1, 0], [1, 0, 0]], dtype=bool)
+    assert asked.ask(parts) == 6
+    assert asked.paid.tolist() == [True, True, False, True, True, False]
+    assert asked.query.forwards == 4
+    assert Plan(asked, 20, True).left == 16
+    assert Plan(asked, 20, True).spent == 4
+    assert asked.ask(parts[:2]) == 0
+    assert len(asked.paid) == len(asked.parts) == 6
+
+
+def test_rounds_learn_about_effects_and_parts_alike():
+    process = random_process(3, 10, 30, outputs=1)
+    rng = np.random.default_rng(0)
+    pool, targets = paired_parts(rng, 10, 40), parts_between(rng, 10, 30, 0.3, 1.0)
+    learnt = _to_be_learnt(process, targets, pool)
+    effects = Effects(process)
+    parts_left = process.covariance(targets, targets).trace()
+    expected = np.vstack(
+        [
+            process.covariance(targets, pool) / np.sqrt(parts_left),
+            effects.covariance(pool) / np.sqrt(effects.shapley_variances().sum()),
+        ]
+    )
+    assert learnt == pytest.approx(expected, abs=1e-9)
 
 
 def kept(part: str) -> list[int]:

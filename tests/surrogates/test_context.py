@@ -19,6 +19,7 @@ from piste.surrogates.context import (
     _Problem,
     distinct,
     fit_context,
+    shortfall,
 )
 from piste.surrogates.parts import ends
 from piste.surrogates.shapley import all_coalitions
@@ -302,16 +303,43 @@ def test_intervals_cover_what_they_say_where_the_kernel_is_known():
         assert np.abs(inside - 0.9).max() < 1.5 * slack
 
 
-def test_the_shortfall_is_how_far_answers_are_off_that_were_left_out():
-    process = random_process(7, asked=200, outputs=1)
+def test_left_out_scores_are_squares_by_their_variance():
+    process = random_process(7, asked=200, outputs=2)
     residuals, variances = process.left_out()
     rest = ~process.exact
-    squared = np.mean(residuals[rest, 0] ** 2 / variances[rest]) / process.amplitude[0]
-    assert squared > 1  # these answers are not drawn from the process
-    count = len(process.parts)
-    assert process.shortfall() == pytest.approx(squared * count / (count - 16))
-    sure = replace(process, residuals=0 * process.residuals)
-    assert sure.shortfall() == pytest.approx(count / (count - 16))
-    few = without(process, np.arange(count) >= 12)
-    assert few.conditioned(0 * few.residuals).shortfall() == pytest.approx(2.0)
-    assert without(process, ~process.exact).shortfall() == 1.0
+    squared = residuals[rest, 0] ** 2 / variances[rest] / process.amplitude[0]
+    assert process.left_out_scores() == pytest.approx(squared)
+    fresh = all_coalitions(8)[:20]
+    off = 0.7 - process.predict(fresh)[:, 0]
+    scores = process.scores(fresh, np.full((20, 2), 0.7))
+    assert scores == pytest.approx(off**2 / process.errors(fresh)[:, 0] ** 2)
+
+
+def test_the_shortfall_is_how_far_answers_are_off_that_the_relevances_do_not_know():
+    """More than answers that are only left out of the prediction say."""
+    rng = np.random.default_rng(3)
+    parts = asked_parts(rng, 10, 60)
+    process = fit_context(parts, rng.standard_t(3, size=(len(parts), 1)), exact=ends(parts))
+    prior = np.zeros(10)
+    rest = np.random.default_rng(0).permutation(np.flatnonzero(~process.exact))
+    scores = []
+    for fold in range(context.FOLDS):
+        held = rest[fold :: context.FOLDS]
+        others = without(process, np.isin(np.arange(len(parts)), held))
+        again = fit_context(others.parts, others.residuals, prior, exact=others.exact)
+        off = process.residuals[held] - again.predict(parts[held])
+        scores.append((off / again.errors(parts[held]))[:, 0] ** 2)
+    # the product's folds begin with the kernel of all answers, and end after a few steps
+    expected = np.concatenate(scores).mean()
+    assert shortfall(process, prior) == pytest.approx(expected, rel=0.1)
+    assert expected > 1.1 * process.left_out_scores().mean()
+
+
+def test_the_shortfall_is_never_below_one_and_known_for_any_number_of_answers(monkeypatch):
+    process, prior = random_process(7, asked=40, outputs=1), np.zeros(8)
+    assert shortfall(process.conditioned(0 * process.residuals), prior) == 1.0
+    assert shortfall(without(process, ~process.exact), prior) == 1.0
+    few = without(process, np.arange(len(process.parts)) >= 4)
+    assert shortfall(few, prior) == pytest.approx(max(1.0, few.left_out_scores().mean()))
+    monkeypatch.setattr(context, "MANY_ANSWERS", 20)
+    assert shortfall(process, prior) == pytest.approx(process.left_out_scores().mean())

@@ -21,6 +21,7 @@ from tests.surrogates.test_effects import (
     PAIRS,
     PLAYERS,
     SHAPLEY,
+    answers_covariance,
     interaction_row,
     random_formula,
 )
@@ -129,7 +130,7 @@ def test_effects_add_up_to_the_answers_at_both_ends(seed, players, mean):
 def test_effects_are_shapley_values_of_what_is_predicted(seed, mean):
     surrogate = a_surrogate(seed, mean=mean, outputs=2)
     assert surrogate.effects == pytest.approx(SHAPLEY @ surrogate.predict(ALL), abs=1e-7)
-    covariance = SHAPLEY @ surrogate.process.covariance(ALL, ALL) @ SHAPLEY.T
+    covariance = SHAPLEY @ answers_covariance(surrogate.process, ALL) @ SHAPLEY.T
     errors = surrogate.process.scaled(np.diag(covariance))
     assert surrogate.effect_errors == pytest.approx(errors, abs=1e-5)
 
@@ -167,7 +168,8 @@ def test_pairs_are_interactions_of_what_is_predicted():
     for mean in (False, True):
         surrogate = a_surrogate(2, mean=mean)
         game = surrogate.predict(ALL)[:, 0]  # of parts that were asked, the model's own answers
-        chosen, matrix = surrogate.interactions()
+        chosen, matrix, sampled = surrogate.interactions()
+        assert (sampled == 0).all()  # of so few players nothing is
         assert chosen.tolist() == list(range(PLAYERS))
         first, second = PAIRS.T
         assert matrix[first, second] == pytest.approx(INTERACTION @ game, abs=1e-7)
@@ -186,11 +188,20 @@ def test_the_strongest_pairs_come_first_with_their_errors():
     assert surrogate.strongest_pairs(0)[0].shape == (0, 2)
 
 
+def test_errors_of_pairs_hold_what_sampling_leaves_open():
+    surrogate = a_surrogate(4, 30, 60)
+    pairs, _, errors = surrogate.strongest_pairs(5)
+    sampled = surrogate.interactions()[2][pairs[:, 0], pairs[:, 1]]
+    own = surrogate.effects_of.interaction_errors(pairs)
+    assert (sampled > 0).all()
+    assert errors == pytest.approx(np.sqrt(own**2 + sampled))
+
+
 def test_in_long_texts_pairs_are_sought_among_the_most_relevant(monkeypatch):
     whole = a_surrogate(4, 30, 60)
     matrix = whole.interactions()[1]
     monkeypatch.setattr(parts_module, "MOST_PAIRED", 6)
-    chosen, some = whole.interactions()
+    chosen, some, _ = whole.interactions()
     relevances = whole.process.kernel.relevances
     assert set(chosen.tolist()) == set(np.argsort(-relevances)[:6].tolist())
     assert some == pytest.approx(matrix[np.ix_(chosen, chosen)], abs=1e-9)

@@ -31,8 +31,8 @@ class Prediction:
 class Pair:
     """Two players that act together: indices, and what both do beyond what each does alone.
 
-    `effect` is the Shapley interaction index: how much more the second does where the first is
-    there than where it is not, on average over parts of the text.
+    `effect` is the interaction: how much more the second does where the first is there than where
+    it is not, on average over parts near the text, which keep 30 to 100 % of the other players.
     """
 
     first: int

@@ -57,6 +57,12 @@ def solve(factor: FloatArray, right: FloatArray) -> FloatArray:
     return np.asarray(lapack.dpotrs(factor, right, lower=1)[0])
 
 
+def inverse(factor: FloatArray) -> FloatArray:
+    """(root root')^-1."""
+    lower = lapack.dpotri(factor, lower=1)[0]
+    return np.asarray(lower + np.tril(lower, -1).T)
+
+
 def solve_lower(factor: FloatArray, right: FloatArray, *, transposed: bool = False) -> FloatArray:
     """root^-1 right, or root'^-1 right."""
     return np.asarray(lapack.dtrtrs(factor, right, lower=1, trans=int(transposed))[0])

@@ -37,7 +37,8 @@ SLOPE_WIDTH = 1.0
 LEVEL_WIDTH = 1.0
 LOG_BOUNDS = (-30.0, 10.0)  # of relevances and noise
 ITERATIONS = 60
-EACH = 2  # answers that fitting a relevance uses up
+FOLDS, REFITTING = 5, 10  # of answers that are held out, and iterations of a fit without them
+MANY_ANSWERS = 500  # from here on relevances hardly know single answers
 MOST_FITTED = 1000  # parts that relevances are fitted to; an iteration costs their cube
 LEAST = 1e-12
 
@@ -87,11 +88,12 @@ class Process:
     def factor(self) -> FloatArray:
         """The lower Cholesky factor of the covariance of what was asked."""
         covariance = self.kernel.between(self.parts, self.parts)
-        covariance[np.diag_indices_from(covariance)] += self._noises
+        covariance[np.diag_indices_from(covariance)] += self.noises
         return algebra.root(covariance)
 
     @property
-    def _noises(self) -> FloatArray:
+    def noises(self) -> FloatArray:
+        """Variances of the answers' own noise [asked]; next to none where they must be met."""
         return self.kernel.noise * np.where(self.exact, EXACT, 1.0) + JITTER
 
     @cached_property
@@ -123,9 +125,13 @@ class Process:
 
     def errors(self, parts: BoolArray) -> FloatArray:
         """Standard errors of predicted answers [parts, outputs]."""
+        return self.scaled(self.variances(parts) + self.kernel.noise)
+
+    def variances(self, parts: BoolArray) -> FloatArray:
+        """Posterior variances of g [parts], in units of the amplitude."""
         left = self.explained(self.kernel.between(parts, self.parts))
         own = CONSTANT + self.kernel.deviation(parts) ** 2
-        return self.scaled(np.maximum(own - np.sum(left**2, axis=0), 0.0) + self.kernel.noise)
+        return np.asarray(np.maximum(own - np.sum(left**2, axis=0), 0.0))
 
     def scaled(self, variance: FloatArray) -> FloatArray:
         """Standard errors [.., outputs] of variances [..] in units of the amplitude."""
@@ -139,20 +145,17 @@ class Process:
         """
         return self.weights / self.precision[:, None], 1 / self.precision
 
-    def shortfall(self) -> float:
-        """By how much the variances are too small, 1 or more, for the first output.
-
-        Answers that are left out tell, where they are further off than expected. The relevances
-        were fitted to the same answers, those left out included: so many are used up by it.
+    def left_out_scores(self) -> FloatArray:
+        """How far the first output's answers that need not be met are off, when they are left out:
+        squared, by their variance.
         """
-        rest = ~self.exact
-        if not rest.any():
-            return 1.0
         residuals, variances = self.left_out()
-        scores = residuals[rest, 0] ** 2 / (self.amplitude[0] * variances[rest])
-        count, players = self.parts.shape
-        used_up = min(count / 2, EACH * players)
-        return float(max(1.0, np.mean(scores)) * count / (count - used_up))
+        return np.asarray((residuals[:, 0] ** 2 / (self.amplitude[0] * variances))[~self.exact])
+
+    def scores(self, parts: BoolArray, residuals: FloatArray) -> FloatArray:
+        """How far the first output's answers to other parts are off: squared, by their variance."""
+        off = residuals[:, 0] - self.predict(parts)[:, 0]
+        return np.asarray((off / self.errors(parts)[:, 0]) ** 2)
 
     def conditioned(self, residuals: FloatArray) -> Process:
         """The same kernel with other residuals."""
@@ -193,6 +196,36 @@ def fit_context(
         explained = np.mean(residuals * process.weights, axis=0)
     amplitude = np.maximum(explained, LEAST)
     return replace(process, amplitude=amplitude, iterations=int(solution.nit))
+
+
+def shortfall(process: Process, prior: FloatArray) -> float:
+    """By how much the process's variances are too small, 1 or more, for the first output.
+
+    Answers that are held out tell, where they are further off than expected. The relevances must
+    not know them either: they are fitted anew to all others, fold by fold.
+    """
+    rest = np.flatnonzero(~process.exact)
+    if len(rest) < FOLDS or len(rest) > MANY_ANSWERS:
+        scores = process.left_out_scores()
+    else:
+        order = np.random.default_rng(0).permutation(rest)
+        folds = [order[start::FOLDS] for start in range(FOLDS)]
+        scores = np.concatenate([_held_out_scores(process, prior, held) for held in folds])
+    return max(1.0, float(np.mean(scores))) if len(scores) else 1.0
+
+
+def _held_out_scores(process: Process, prior: FloatArray, held: IntArray) -> FloatArray:
+    """The scores of answers by a process that is fitted to all others."""
+    known = np.delete(np.arange(len(process.parts)), held)
+    fitted = fit_context(
+        process.parts[known],
+        process.residuals[known],
+        prior,
+        exact=process.exact[known],
+        start=process.kernel,
+        iterations=REFITTING,
+    )
+    return fitted.scores(process.parts[held], process.residuals[held])
 
 
 def _fitted(exact: BoolArray) -> IntArray:
@@ -257,7 +290,7 @@ class _Problem:
         covariance = CONSTANT + core
         covariance[np.diag_indices(count)] += noises + JITTER
         factor = algebra.root(covariance)
-        inverse = algebra.solve(factor, np.eye(count))
+        inverse = algebra.inverse(factor)
         solved = inverse @ self.residuals
         amplitude = np.maximum(np.mean(self.residuals * solved, axis=0), LEAST)
         determinant = 2 * float(np.log(np.diag(factor)).sum())

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from piste.arrays import BoolArray, FloatArray, IntArray
 from piste.result.formula import Formula
+from piste.result.parts import NEAR
 from piste.surrogates.shapley import (
     EXACT_SHAPLEY,
     all_coalitions,
-    exact_interactions,
     exact_shapley,
+    part_interactions,
 )
 
 STEPS = 200_000  # length of all sampled orders together
@@ -51,19 +52,29 @@ def _gains(formula: Formula, path: IntArray) -> FloatArray:
     return np.diff(formula.ratio(sizes, weight, worth), prepend=empty, axis=1)
 
 
-def mean_interactions(formula: Formula, chosen: IntArray, rng: np.random.Generator) -> FloatArray:
-    """Shapley interaction indices of the chosen players [chosen, chosen]."""
+def mean_interactions(
+    formula: Formula, chosen: IntArray, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """Interactions of the chosen players near the text [chosen, chosen], and their variances.
+
+    These are 0 for short texts, and otherwise what sampling leaves open.
+    """
     players = len(formula.values)
     if players <= EXACT_SHAPLEY:
         member = all_coalitions(players)
-        return exact_interactions(member, formula.scores(member))[np.ix_(chosen, chosen)]
-    total = np.zeros((len(chosen), len(chosen)))
+        exact = part_interactions(member, formula.scores(member), chosen)
+        return exact, np.zeros_like(exact)
     companies = max(COMPANIES, PAIRS // players**2)
-    shares = (np.arange(companies) + 0.5) / companies  # every share of kept players alike
+    shares = NEAR + (1 - NEAR) * (np.arange(companies) + 0.5) / companies  # all alike
+    total = np.zeros((len(chosen), len(chosen)))
+    squares = np.zeros_like(total)
     for kept in rng.random((companies, players)) < shares[:, None]:
-        total += _second_differences(formula, kept, chosen)
-    np.fill_diagonal(total, 0.0)
-    return total / companies
+        differences = _second_differences(formula, kept, chosen)
+        np.fill_diagonal(differences, 0.0)
+        total += differences
+        squares += differences**2
+    mean = total / companies
+    return mean, np.maximum(squares / companies - mean**2, 0.0) / companies
 
 
 def _second_differences(formula: Formula, kept: BoolArray, chosen: IntArray) -> FloatArray:

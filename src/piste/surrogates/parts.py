@@ -21,10 +21,9 @@ from piste.surrogates.mean_effects import mean_interactions, mean_shapley
 from piste.surrogates.shapley import (
     EXACT_SHAPLEY,
     all_coalitions,
-    exact_interactions,
     exact_shapley,
+    part_interactions,
     shapley_weights,
-    weighted_interactions,
 )
 
 MOST_PAIRED = 200  # players among which pairs are looked for: the most relevant ones
@@ -177,27 +176,34 @@ class PartSurrogate:
         scores, errors = self.predict(parts), self.errors(parts)
         return scores[0] - scores[1:], errors[1:]
 
-    def interactions(self) -> tuple[IntArray, FloatArray]:
-        """The players among which pairs are told, and their interactions [chosen, chosen]."""
+    def interactions(self) -> tuple[IntArray, FloatArray, FloatArray]:
+        """The players among which pairs are told, their interactions [chosen, chosen], and what
+        the sampling of the mean's leaves open, as variances.
+        """
         if self.complete:
             every = np.arange(self.players)
             parts, answers = self._every_answer()
-            return every, exact_interactions(parts, answers[:, 0])
+            exact = part_interactions(parts, answers[:, 0], every)
+            return every, exact, np.zeros_like(exact)
         relevant = np.argsort(-self.process.kernel.relevances, kind="stable")[:MOST_PAIRED]
         chosen = np.sort(relevant).astype(np.int64)
         total = self.effects_of.interactions(chosen)
-        if self.means:
-            total = total + mean_interactions(self.means[0], chosen, np.random.default_rng(SEED))
-        return chosen, total + weighted_interactions(self.parts, self._surprises[:, 0], chosen)
+        total += part_interactions(self.parts, self._surprises[:, 0], chosen)
+        if not self.means:
+            return chosen, total, np.zeros_like(total)
+        own, sampled = mean_interactions(self.means[0], chosen, np.random.default_rng(SEED))
+        return chosen, total + own, sampled
 
     @algebra.one_thread
     def strongest_pairs(self, count: int) -> tuple[IntArray, FloatArray, FloatArray]:
         """Pairs of players [pairs, 2], strongest first, their interactions and standard errors."""
-        chosen, matrix = self.interactions()
+        chosen, matrix, sampled = self.interactions()
         first, second = np.triu_indices(len(chosen), k=1)
         order = np.argsort(-np.abs(matrix[first, second]), kind="stable")[:count]
-        pairs = np.stack([chosen[first[order]], chosen[second[order]]], axis=1)
-        values = matrix[first[order], second[order]]
+        first, second = first[order], second[order]
+        pairs = np.stack([chosen[first], chosen[second]], axis=1)
+        values = matrix[first, second]
         if self.complete:
             return pairs, values, np.zeros(len(pairs))
-        return pairs, values, self.effects_of.interaction_errors(pairs)
+        errors = self.effects_of.interaction_errors(pairs)
+        return pairs, values, np.hypot(errors, np.sqrt(sampled[first, second]))

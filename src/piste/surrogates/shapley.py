@@ -2,10 +2,10 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
+from scipy.special import betainc, betaln, gammaln
 
 from piste.arrays import BoolArray, FloatArray, IntArray
-from piste.result.parts import MOST_COMPLETE
+from piste.result.parts import MOST_COMPLETE, NEAR
 
 EXACT_SHAPLEY = MOST_COMPLETE  # players whose coalitions are all looked at
 
@@ -29,22 +29,6 @@ def exact_shapley(member: NDArray[np.bool_], worth: FloatArray) -> FloatArray:
     return values
 
 
-def exact_interactions(member: NDArray[np.bool_], worth: FloatArray) -> FloatArray:
-    """Shapley interaction indices [players, players] of such a game; 0 on the diagonal."""
-    players = member.shape[1]
-    sizes = member.sum(axis=1)
-    factorial = np.cumprod([1.0, *range(1, players + 1)])
-    indices = np.zeros((players, players))
-    for first in range(players):
-        for second in range(first):
-            without = np.flatnonzero(~member[:, first] & ~member[:, second])
-            one, two = without + (1 << first), without + (1 << second)
-            odds = factorial[sizes[without]] * factorial[players - sizes[without] - 2]
-            together = worth[one + (1 << second)] - worth[one] - worth[two] + worth[without]
-            indices[first, second] = odds @ together / factorial[players - 1]
-    return indices + indices.T
-
-
 def shapley_weights(parts: BoolArray) -> FloatArray:
     """How much each part's worth counts in each player's Shapley value [parts, players].
 
@@ -58,11 +42,12 @@ def shapley_weights(parts: BoolArray) -> FloatArray:
     return np.asarray(np.where(parts, np.exp(inside)[:, None], -np.exp(outside)[:, None]))
 
 
-def weighted_interactions(parts: BoolArray, worth: FloatArray, chosen: IntArray) -> FloatArray:
-    """What these parts' worth adds to the Shapley interaction indices [chosen, chosen].
+def part_interactions(parts: BoolArray, worth: FloatArray, chosen: IntArray) -> FloatArray:
+    """What these parts' worth adds to the interactions near the text [chosen, chosen].
 
-    A part of s of n players counts (s - 2)! (n - s)! / (n - 1)! for two that it keeps, s! (n - s -
-    2)! / (n - 1)! for two that it does not, and -(s - 1)! (n - s - 1)! / (n - 1)! for one of each.
+    The interaction of two players is their mean second difference, f(S + i + j) - f(S + i) -
+    f(S + j) + f(S), where S keeps each of the others with probability t, from NEAR to 1 alike.
+    So of all 2^n parts the sum is the interaction itself.
     """
     count, sizes = parts.shape[1], parts.sum(axis=1)
     kept = parts[:, chosen].astype(np.float64)
@@ -71,8 +56,7 @@ def weighted_interactions(parts: BoolArray, worth: FloatArray, chosen: IntArray)
     def odds(company: IntArray) -> FloatArray:
         """The weight of so many others; where there is no such part, it multiplies 0."""
         inside = np.clip(company, 0, max(count - 2, 0))
-        logs = gammaln(inside + 1) + gammaln(count - 1 - inside) - gammaln(count)
-        return np.asarray(np.exp(logs) * worth)
+        return company_odds(max(count - 2, 0), NEAR)[inside] * worth
 
     both = kept.T @ (odds(sizes - 2)[:, None] * kept)
     neither = gone.T @ (odds(sizes)[:, None] * gone)
@@ -80,3 +64,30 @@ def weighted_interactions(parts: BoolArray, worth: FloatArray, chosen: IntArray)
     total = both + neither - one - one.T
     np.fill_diagonal(total, 0.0)
     return np.asarray(total)
+
+
+def pair_weights(parts: BoolArray, pairs: IntArray) -> FloatArray:
+    """How much each part's worth counts in the interaction of each pair [parts, pairs]."""
+    first, second = parts[:, pairs[:, 0]], parts[:, pairs[:, 1]]
+    others = parts.sum(axis=1)[:, None] - first - second.astype(np.int64)
+    odds = company_odds(max(parts.shape[1] - 2, 0), NEAR)[others]
+    return np.asarray(np.where(first == second, odds, -odds))
+
+
+def company_odds(others: int, least: float) -> FloatArray:
+    """The mean of t^k (1 - t)^(others - k) over t from `least` to 1, for every k [others + 1]."""
+    kept = np.arange(others + 1)
+    one_in = betaln(kept + 1, others - kept + 1) + np.log(max(others + 1, 1))
+    return np.asarray(_company_shares(others, least) * np.exp(one_in))
+
+
+def sum_of_squares(others: int, least: float) -> float:
+    """Of the odds of all companies: every one of the 2^others."""
+    return float(_company_shares(others, least) @ company_odds(others, least))
+
+
+def _company_shares(others: int, least: float) -> FloatArray:
+    """How likely k of the others are kept, for every k [others + 1]."""
+    kept = np.arange(others + 1)
+    tail = betainc(others - kept + 1, kept + 1, 1 - least)
+    return np.asarray(tail / ((1 - least) * max(others + 1, 1)))

@@ -14,7 +14,7 @@ from piste.decision import RAW, Decision
 from piste.errors import SettingError, choices
 from piste.lexicon import Lexicon
 from piste.methods.base import Attribution, Method
-from piste.methods.context.asking import PASSES, Asked, Plan
+from piste.methods.context.asking import Asked, Plan
 from piste.methods.context.fit import (
     DRAWS,
     Fit,
@@ -27,6 +27,7 @@ from piste.methods.context.turning import LARGEST, Search
 from piste.methods.every_class import left_out
 from piste.methods.sampling import check_size
 from piste.methods.slalom.fit import Standing
+from piste.options import EFFORTS, Effort
 from piste.result.facts import FEW_CHECKS, Fidelity, Stopped
 from piste.result.parts import NOT_TURNED, PlayerSet
 from piste.result.scores import CLASS
@@ -59,14 +60,14 @@ class Context(Method):
 
     name: ClassVar[str] = "context"
 
-    effort: Literal["quick", "normal", "thorough"] = "normal"
+    effort: Effort = "normal"
     mean: Literal["auto", "slalom", "constant"] = "auto"  # what the process is added to
     adaptive: bool = True  # rounds ask what teaches most; else at random
     classes: Literal["one-vs-rest", "shared"] = "one-vs-rest"
 
     def __post_init__(self) -> None:
         for name, given, names in (
-            ("effort", self.effort, tuple(PASSES)),
+            ("effort", self.effort, EFFORTS),
             ("mean", self.mean, MEANS),
             ("way to treat classes", self.classes, CLASSES),
         ):
@@ -97,24 +98,9 @@ class Context(Method):
         plan = Plan.of(asked, self.effort)
         known = self._in_groups if plan.in_groups else self._until_stable
         fit, stopped = known(asked, plan, rng)
-        scores, errors = all_scores(asked, fit, rng)
-        flip, core, notes = (None, None, [QUICK]) if plan.in_groups else turning(asked, fit)
-        return Attribution(
-            primary="effect",
-            scores=scores,
-            errors=errors,
-            fidelity=_fidelity(fit),
-            fit=fit.slalom.report,
-            fit_seconds=time.perf_counter() - started - (query.seconds - asking),
-            stopped=stopped,
-            formula=fit.slalom.formulas()[0],
-            parts=fit.surrogate.stored(),
-            base=fit.base,
-            flip=flip,
-            core=core,
-            target=asked.target,
-            notes=(*remarks(asked), *notes),
-        )
+        attribution = attributed(asked, fit, rng, in_groups=plan.in_groups)
+        seconds = time.perf_counter() - started - (query.seconds - asking)
+        return replace(attribution, stopped=stopped, fit_seconds=seconds)
 
     def _in_groups(self, asked: Asked, plan: Plan, rng: np.random.Generator) -> tuple[Fit, Stopped]:
         """Ask once and fit once. Small groups tell the process nothing: it stays on SLALOM."""
@@ -166,6 +152,28 @@ class Context(Method):
         """Tell who watches the scores so far."""
         if asked.query.rounds is not None:
             asked.query.rounds({"effect": fit.surrogate.effects[:, 0]})
+
+
+def attributed(
+    asked: Asked, fit: Fit, rng: np.random.Generator, *, in_groups: bool = False
+) -> Attribution:
+    """Everything that follows from a fit; what would turn the decision only after a full one."""
+    scores, errors = all_scores(asked, fit, rng)
+    flip, core, notes = (None, None, [QUICK]) if in_groups else turning(asked, fit)
+    return Attribution(
+        primary="effect",
+        scores=scores,
+        errors=errors,
+        fidelity=_fidelity(fit),
+        fit=fit.slalom.report,
+        formula=fit.slalom.formula(),
+        parts=fit.surrogate.stored(),
+        base=fit.base,
+        flip=flip,
+        core=core,
+        target=asked.target,
+        notes=(*remarks(asked), *notes),
+    )
 
 
 def _fidelity(fit: Fit) -> Fidelity | None:

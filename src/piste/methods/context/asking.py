@@ -21,13 +21,16 @@ from piste.design.parts import (
 from piste.errors import SettingError
 from piste.methods.every_class import Classes
 from piste.models.query import Query
+from piste.options import Effort
 from piste.result.explanation import Target
-from piste.result.parts import MOST_PARTS, NEAR
+from piste.result.parts import MOST_COMPLETE, MOST_PARTS, NEAR
 from piste.surrogates import algebra
 from piste.surrogates.context import Process, distinct
+from piste.surrogates.effects import Effects
 from piste.text.players import Players
 
-PASSES = {"quick": 9.0, "normal": 70.0, "thorough": 200.0}  # forward passes of the whole text
+# forward passes of the whole text
+PASSES: dict[Effort, float] = {"quick": 9.0, "normal": 70.0, "thorough": 200.0}
 MOST_PARTS_EACH = 13  # parts a player, of about half a pass: more hardly help a short text
 LEAST_PARTS = 24  # random parts on top of the words alone and left out, whatever the effort
 LEAST_BUDGET = 11
@@ -43,6 +46,7 @@ QUICK_PASSES = 8.7  # of a long text that is asked in groups
 LARGE_GROUPS = 6  # of the players, each in one: they tell how the score grows with the length
 SMALL_GROUP, MOST_OFTEN = 5, 16  # players, and how often each is in such a group at most
 POOL, TARGETS = 256, 128  # candidates of a round, and parts that they are to teach about
+TINY = 1e-12  # of a variance: nothing is left to learn
 
 
 @dataclass
@@ -53,6 +57,7 @@ class Asked:
     classes: Classes | None = None  # explained together; None: the target alone
     parts: BoolArray = field(init=False)  # [parts, players]
     answers: FloatArray = field(init=False)  # [parts, outputs]
+    paid: BoolArray = field(init=False)  # [parts]: not those that read as an earlier one
     allowed: int | None = field(init=False)  # parts that the budget allows; None without one
 
     def __post_init__(self) -> None:
@@ -62,6 +67,8 @@ class Asked:
         outputs = 1 if self.classes is None else len(self.classes.others) + 1
         self.parts = np.zeros((0, len(self.players)), dtype=bool)
         self.answers = np.zeros((0, outputs))
+        self.paid = np.zeros(0, dtype=bool)
+        self._sequences: set[bytes] = set()
 
     @classmethod
     def on(cls, decision: Decision, every_class: bool) -> Asked:
@@ -80,7 +87,19 @@ class Asked:
         answers = self.answered(fresh)
         self.parts = np.vstack([self.parts, fresh])
         self.answers = np.vstack([self.answers, answers])
+        self.paid = np.append(self.paid, self._first_read(fresh))
         return len(fresh)
+
+    def _first_read(self, parts: BoolArray) -> BoolArray:
+        """Which parts the model has not read before: without either of two equal neighbours, a
+        text is the same.
+        """
+        rows, fresh = self.players.tokens(Ragged.masked(parts)), np.zeros(len(parts), dtype=bool)
+        for index in range(len(parts)):
+            sequence = rows.row(index).tobytes()
+            fresh[index] = sequence not in self._sequences
+            self._sequences.add(sequence)
+        return fresh
 
     def answered(self, parts: BoolArray) -> FloatArray:
         """The model's scores of parts [parts, outputs], the target's first."""
@@ -142,7 +161,7 @@ class Plan:
     in_groups: bool = False  # a quick look at a long text: asked once, in groups
 
     @classmethod
-    def of(cls, asked: Asked, effort: str) -> Plan:
+    def of(cls, asked: Asked, effort: Effort) -> Plan:
         query, count = asked.query, len(asked.players)
         if asked.allowed is not None:
             least = min(LEAST_BUDGET, 2 ** min(count, 8))  # a few words have only so many parts
@@ -191,15 +210,19 @@ class Plan:
         With patience, each round asks a fifth of all that was asked before it.
         """
         even = 1 / (ROUNDS + 1 - round_) if round_ <= ROUNDS and self.patience == 1 else 0.0
-        spent = float(self.costs(self.asked.parts).sum())
-        return min(1.0, max(even, GROWTH * spent / max(self.left, 1.0)))
+        return min(1.0, max(even, GROWTH * self.spent / max(self.left, 1.0)))
+
+    @property
+    def spent(self) -> float:
+        """Tokens, or sequences of the budget, that were asked."""
+        return float(self.costs(self.asked.parts[self.asked.paid]).sum())
 
     @property
     def left(self) -> float:
         """Tokens, or sequences of the budget, that may still be asked."""
         if self.asked.exhausted or len(self.asked.parts) >= MOST_PARTS:
             return 0.0
-        return max(0.0, self.limit - float(self.costs(self.asked.parts).sum()))
+        return max(0.0, self.limit - self.spent)
 
     def costs(self, parts: BoolArray) -> FloatArray:
         """What parts cost [parts], in the unit of the limit."""
@@ -254,10 +277,25 @@ class Plan:
         )
         with algebra.one_thread:
             covariance = process.covariance(np.vstack([pool, targets]), pool)
+            if count <= MOST_COMPLETE:
+                known = process.covariance(pool, pool)
+                covariance = np.vstack([known, _to_be_learnt(process, targets, pool)])
             chosen = most_informative(
                 covariance, process.kernel.noise, self.costs(pool), share * self.left
             )
         return self.cut(pool[chosen], share)
+
+
+def _to_be_learnt(process: Process, targets: BoolArray, pool: BoolArray) -> FloatArray:
+    """Covariances of what is to be learnt with the pool's answers: of parts, and of the effects.
+
+    Both count alike: each by the variance that it has left in sum. For short texts: in longer ones
+    the effects would have mostly short parts asked, which tell less about those near the text.
+    """
+    effects = Effects(process)
+    parts = process.covariance(targets, pool) / np.sqrt(process.variances(targets).sum() + TINY)
+    variance = max(float(effects.shapley_variances().sum()), 0.0)
+    return np.vstack([parts, effects.covariance(pool) / np.sqrt(variance + TINY)])
 
 
 def _words(asked: Asked) -> BoolArray:

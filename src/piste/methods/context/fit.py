@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -14,7 +15,7 @@ from piste.methods.slalom.fit import Fit as SlalomFit
 from piste.result.facts import FEW_CHECKS, Agreement, FitReport
 from piste.result.formula import Formula
 from piste.surrogates import algebra
-from piste.surrogates.context import Kernel, Process, fit_context
+from piste.surrogates.context import Kernel, Process, fit_context, shortfall
 from piste.surrogates.effects import removal_parts
 from piste.surrogates.parts import PartSurrogate, ends, like_the_text
 from piste.surrogates.slalom.gauss_newton import fit_gauss_newton
@@ -146,7 +147,7 @@ class Fit:
 
     slalom: SlalomFit
     surrogate: PartSurrogate
-    left_out: FloatArray  # [parts of the process]: residuals of the target
+    unseen: Process  # whose residuals are of a mean that has not seen the answers
     near: BoolArray  # [parts of the process]
     answers: FloatArray  # [parts of the process]: the target's
     on_groups: Agreement | None = None  # on groups of words, where no part near the text was asked
@@ -154,6 +155,17 @@ class Fit:
     @property
     def process(self) -> Process:
         return self.surrogate.process
+
+    @cached_property
+    def left_out(self) -> FloatArray:
+        """Residuals of the target, each predicted from all other answers [parts of the process]."""
+        return self.unseen.left_out()[0][:, 0]
+
+    def widened(self) -> Fit:
+        """The same with errors as large as answers show that were held out."""
+        inflation = shortfall(self.unseen, _prior(self.slalom))
+        process = replace(self.process, inflation=inflation)
+        return replace(self, surrogate=replace(self.surrogate, process=process))
 
     @property
     def base(self) -> float:
@@ -201,12 +213,12 @@ def final_fit(asked: Asked, before: Fit | None, mean: str) -> Fit:
         fits.append(replace(fit, on_groups=_on_groups(asked, means)))
     if mean != "slalom":
         fits.append(_on_constant(asked, slalom))
-    return min(fits, key=Fit.expected_error)
+    return min(fits, key=Fit.expected_error).widened()
 
 
 def fit_on(asked: Asked, slalom: SlalomFit, before: Fit | None) -> Fit:
     """The process on a SLALOM that has seen none of the answers."""
-    return _on_mean(asked, slalom, _means(slalom, asked.parts), _kernel(before))
+    return _on_mean(asked, slalom, _means(slalom, asked.parts), _kernel(before)).widened()
 
 
 def _kernel(before: Fit | None) -> Kernel | None:
@@ -248,9 +260,8 @@ def _on_mean(asked: Asked, slalom: SlalomFit, means: FloatArray, start: Kernel |
 def _on_constant(asked: Asked, slalom: SlalomFit) -> Fit:
     """The process by itself."""
     inside = like_the_text(asked.parts)
-    process = fit_context(
-        asked.parts[inside], asked.answers[inside], _prior(slalom), exact=ends(asked.parts)[inside]
-    )
+    parts, answers = asked.parts[inside], asked.answers[inside]
+    process = fit_context(parts, answers, _prior(slalom), exact=ends(parts))
     return _fit(asked, slalom, process, process, ())
 
 
@@ -261,15 +272,9 @@ def _fit(
     final: Process,
     means: tuple[Formula, ...],
 ) -> Fit:
-    surrogate = PartSurrogate(
-        replace(final, inflation=unseen.shortfall()),
-        means,
-        asked.players.groups,
-        asked.parts,
-        asked.answers,
-    )
-    inside, residuals = like_the_text(asked.parts), unseen.left_out()[0]
-    return Fit(slalom, surrogate, residuals[:, 0], asked.near[inside], asked.answers[inside, 0])
+    surrogate = PartSurrogate(final, means, asked.players.groups, asked.parts, asked.answers)
+    inside = like_the_text(asked.parts)
+    return Fit(slalom, surrogate, unseen, asked.near[inside], asked.answers[inside, 0])
 
 
 def alone_answers(asked: Asked) -> tuple[FloatArray, BoolArray]:

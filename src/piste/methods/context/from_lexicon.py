@@ -8,8 +8,8 @@ has seen none of these answers, so leave-one-out on them is honest as it is.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,24 +18,25 @@ from piste.decision import Decision
 from piste.design.parts import left_out, paired_parts, whole_and_empty
 from piste.lexicon import Lexicon
 from piste.methods.base import Attribution, Method
-from piste.methods.context import all_scores, remarks, turning
+from piste.methods.context import attributed
 from piste.methods.context.asking import POOL, VERIFIED, Asked, Plan
 from piste.methods.context.fit import Fit, fit_on
 from piste.methods.sampling import check_size
 from piste.methods.slalom.fit import Fit as SlalomFit
 from piste.methods.slalom.from_lexicon import FromLexicon, TextByLexicon, check_words
-from piste.options import whole_number
+from piste.options import Effort, whole_number
 from piste.result.explanation import Target
 from piste.result.facts import Fidelity
 from piste.surrogates import algebra
 from piste.surrogates.context import distinct
 
-PASSES = {"quick": 6.0, "normal": 20.0, "thorough": 60.0}  # forward passes of the whole text
+# forward passes of the whole text
+PASSES: dict[Effort, float] = {"quick": 6.0, "normal": 20.0, "thorough": 60.0}
 FIRST = 0.6  # of the parts, before the process chooses
 ENDS = 2  # the whole text and the empty one are asked on top of `refine` parts
 
 
-def with_words(lexicon: Lexicon, refine: int | None, effort: Any) -> Method:
+def with_words(lexicon: Lexicon, refine: int | None, effort: Effort) -> Method:
     """Context by a lexicon; with refine=0 nothing is known of the context, and SLALOM is left."""
     if refine == 0:
         return FromLexicon(lexicon, 0)
@@ -55,7 +56,7 @@ class ContextFromLexicon(Method):
 
     lexicon: Lexicon
     refine: int | None = None  # parts of the text to ask; None: by the effort
-    effort: Literal["quick", "normal", "thorough"] = "normal"
+    effort: Effort = "normal"
 
     def __post_init__(self) -> None:
         if self.refine is not None:
@@ -73,27 +74,17 @@ class ContextFromLexicon(Method):
         text = TextByLexicon.of(self.lexicon, decision)
         slalom, new_words = _slalom(text, rng)
         asked = OnLexiconScale(decision, text=text)
-        fit = self._fitted(asked, slalom, rng)
-        scores, errors = all_scores(asked, fit, rng)
+        attribution = attributed(asked, self._fitted(asked, slalom, rng), rng)
+        errors = dict(attribution.errors)
         if not new_words:
             of_words = text.errors(rng)
             errors |= {name: of_words[name] for name in ("value", "importance", "lin")}
-        flip, core, notes = turning(asked, fit)
-        checked = fit.agreement()
-        return Attribution(
-            primary="effect",
-            scores=scores,
+        return replace(
+            attribution,
             errors=errors,
-            fidelity=Fidelity({"text": text.gap} if checked is None else {"parts": checked}),
-            fit=fit.slalom.report,
+            fidelity=attribution.fidelity or Fidelity({"text": text.gap}),
             fit_seconds=time.perf_counter() - started - (query.seconds - asking),
-            formula=fit.slalom.formula(),
-            parts=fit.surrogate.stored(),
-            base=fit.base,
-            flip=flip,
-            core=core,
-            target=asked.target,
-            notes=(*remarks(asked), *text.unknown_note(new_words), *notes),
+            notes=(*text.unknown_note(new_words), *attribution.notes),
         )
 
     def _fitted(self, asked: OnLexiconScale, slalom: SlalomFit, rng: np.random.Generator) -> Fit:

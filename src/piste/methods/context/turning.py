@@ -47,7 +47,7 @@ class Search:
         """
         if (self.asked.parts == part).all(axis=1).any():
             return True
-        spent, allowed = len(self.asked.parts) + self.verified, self.asked.allowed
+        spent, allowed = int(self.asked.paid.sum()) + self.verified, self.asked.allowed
         if self.verified >= most or (allowed is not None and spent >= allowed):
             return False
         self.verified += 1
