@@ -9,7 +9,7 @@ from piste.design.sequences import weighing
 
 # Sizes of random parts of a long text. A compiled model makes kernels for every length that it has
 # not seen, which takes longer than the answers of a small one.
-LEVELS = 20
+LEVELS, FEW = 20, 40  # sizes, and players of which parts have every size
 
 
 def whole_and_empty(players: int) -> BoolArray:
@@ -50,11 +50,14 @@ def paired_parts(
     tokens [players]: of many players, parts of LEVELS sizes only, counted in tokens.
     """
     pairs = -(-count // 2)
-    many = tokens is not None and players > LEVELS
-    sizes = LEVELS if many else max(1, players - 1)
+    levels = tokens is not None and players > FEW
+    sizes = LEVELS if levels else max(1, players - 1)
     drawn = [rng.permutation(sizes) for _ in range(-(-pairs // sizes))]
     size = np.concatenate(drawn)[:pairs].astype(np.int64)
-    parts = _of_levels(rng, size, tokens) if many else _of_sizes(rng, size + 1, players)
+    if tokens is not None and levels:
+        parts = _of_levels(rng, size, tokens)
+    else:
+        parts = _of_sizes(rng, size + 1, players)
     return np.stack([parts, ~parts], axis=1).reshape(-1, players)[:count]
 
 
@@ -71,7 +74,7 @@ def parts_between(
     tokens [players]: of many players, parts of the same sizes as those of `paired_parts`.
     """
     shares = rng.uniform(least, most, size=count)
-    if tokens is not None and players > LEVELS:
+    if tokens is not None and players > FEW:
         return _of_levels(rng, np.minimum(shares * LEVELS, LEVELS - 1).astype(np.int64), tokens)
     sizes = np.clip(np.round(shares * players), 1, players).astype(np.int64)
     return _of_sizes(rng, sizes, players)

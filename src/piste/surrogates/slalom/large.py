@@ -165,7 +165,7 @@ class _Problem:
         data = np.concatenate([np.tile(state.entries, self.outputs), moved.reshape(-1)])[order]
         size = self.counts.shape[1] * self.outputs + self.players
         jacobian = sparse.csr_array((data, column, starts), shape=(self.margins.size, size))
-        diagonal = np.bincount(column, data**2, minlength=size)
+        diagonal = np.asarray(np.bincount(column, data**2, minlength=size), dtype=np.float64)
         return _Slopes(jacobian, jacobian.T, diagonal)
 
     @cached_property
@@ -186,9 +186,7 @@ class _Problem:
         starts = np.concatenate([[0], np.cumsum(np.bincount(every, minlength=self.margins.size))])
         return order, np.concatenate(column)[order].astype(np.int32), starts.astype(np.int32)
 
-    def descend(
-        self, state: _State, noise: float, iterations: int
-    ) -> tuple[_State, int, bool]:
+    def descend(self, state: _State, noise: float, iterations: int) -> tuple[_State, int, bool]:
         """Damped steps, the damping less after those that gain about what they should."""
         exact = self.precision.step
         damping, loss = 1e-3, self._loss(state, noise)
