@@ -52,7 +52,7 @@ def explained(folder: Path, pythons: dict[str, Path], model: Path, rows: list) -
         for name, python in pythons.items():
             command = [python, HERE / "contender.py", name, "--model", model, "--texts", chosen]
             command += ["--out", folder / f"{name}.jsonl", "--limit", str(EACH)]
-            subprocess.run(command, check=True)
+            subprocess.run(command, check=True, stderr=subprocess.DEVNULL)  # progress bars
     files = {name: (folder / f"{name}.jsonl").read_text("utf-8") for name in pythons}
     return {name: [json.loads(line) for line in text.splitlines()] for name, text in files.items()}
 
