@@ -23,6 +23,9 @@ CONTENDERS = {
     "piste-context": Contender(
         "piste context, by word", "with_piste", "piste", {"method": "context"}
     ),
+    "piste-quick": Contender(
+        "piste context, quick", "with_piste", "piste", {"method": "context", "effort": "quick"}
+    ),
     "piste-ana": Contender("piste slalom-ana", "with_piste", "piste", {"method": "slalom-ana"}),
     "slalom": Contender("slalom-explanations", "with_slalom", "peers"),
     "lime": Contender("lime", "with_lime", "peers"),

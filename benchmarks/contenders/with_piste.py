@@ -11,10 +11,17 @@ class Piste:
     classifier: object
     method: object
     unit: str
+    more: dict[str, str]
 
     def explain(self, text: str, target: int, samples: int | None) -> Answer:
         found = piste.explain(
-            text, self.classifier, self.method, target=target, unit=self.unit, budget=samples
+            text,
+            self.classifier,
+            self.method,
+            target=target,
+            unit=self.unit,
+            budget=samples,
+            **self.more,
         )
         places = [(player.start, player.end) for player in found.players]
         return Answer(
@@ -27,7 +34,8 @@ class Piste:
 
     def samples_for(self, text: str, budget: float) -> int:
         """The default's sequences, scaled: its tokens a sequence depend on the text."""
-        cost = piste.explain(text, self.classifier, self.method, unit=self.unit).cost
+        found = piste.explain(text, self.classifier, self.method, unit=self.unit, **self.more)
+        cost = found.cost
         encoded = self.classifier.encode(text)
         length = len(encoded.ids) + encoded.frame.size
         return max(12, round(cost.forwards * budget * length / cost.tokens))
@@ -41,5 +49,6 @@ def make(
     method: str = "slalom",
     unit: str = "word",
     backend: str = "auto",
+    **more: str,
 ) -> tuple[Piste, None]:
-    return Piste(piste.load(folder, backend=backend), method, unit), None
+    return Piste(piste.load(folder, backend=backend), method, unit, more), None

@@ -5,6 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from piste.arrays import BoolArray, FloatArray, IntArray
+from piste.design.sequences import weighing
+
+# Sizes of random parts of a long text. A compiled model makes kernels for every length that it has
+# not seen, which takes longer than the answers of a small one.
+LEVELS, FEW = 20, 40  # sizes, and players of which parts have every size
 
 
 def whole_and_empty(players: int) -> BoolArray:
@@ -37,21 +42,40 @@ def grouped(
     return parts
 
 
-def paired_parts(rng: np.random.Generator, players: int, count: int) -> BoolArray:
-    """Random parts of every size alike, each followed by its complement."""
+def paired_parts(
+    rng: np.random.Generator, players: int, count: int, tokens: IntArray | None = None
+) -> BoolArray:
+    """Random parts of every size alike, each followed by its complement.
+
+    tokens [players]: of many players, parts of LEVELS sizes only, counted in tokens.
+    """
     pairs = -(-count // 2)
-    sizes = 1 + np.concatenate(
-        [rng.permutation(max(1, players - 1)) for _ in range(-(-pairs // max(1, players - 1)))]
-    )
-    parts = _of_sizes(rng, sizes[:pairs].astype(np.int64), players)
+    levels = tokens is not None and players > FEW
+    sizes = LEVELS if levels else max(1, players - 1)
+    drawn = [rng.permutation(sizes) for _ in range(-(-pairs // sizes))]
+    size = np.concatenate(drawn)[:pairs].astype(np.int64)
+    if tokens is not None and levels:
+        parts = _of_levels(rng, size, tokens)
+    else:
+        parts = _of_sizes(rng, size + 1, players)
     return np.stack([parts, ~parts], axis=1).reshape(-1, players)[:count]
 
 
 def parts_between(
-    rng: np.random.Generator, players: int, count: int, least: float, most: float
+    rng: np.random.Generator,
+    players: int,
+    count: int,
+    least: float,
+    most: float,
+    tokens: IntArray | None = None,
 ) -> BoolArray:
-    """Random parts that keep a uniform share of the players, from `least` to `most`."""
+    """Random parts that keep a uniform share of the players, from `least` to `most`.
+
+    tokens [players]: of many players, parts of the same sizes as those of `paired_parts`.
+    """
     shares = rng.uniform(least, most, size=count)
+    if tokens is not None and players > FEW:
+        return _of_levels(rng, np.minimum(shares * LEVELS, LEVELS - 1).astype(np.int64), tokens)
     sizes = np.clip(np.round(shares * players), 1, players).astype(np.int64)
     return _of_sizes(rng, sizes, players)
 
@@ -59,6 +83,13 @@ def parts_between(
 def _of_sizes(rng: np.random.Generator, sizes: IntArray, players: int) -> BoolArray:
     ranks = rng.random((len(sizes), players)).argsort(axis=1).argsort(axis=1)
     return np.asarray(ranks < sizes[:, None])
+
+
+def _of_levels(rng: np.random.Generator, levels: IntArray, tokens: IntArray) -> BoolArray:
+    """Parts equally long to the model where their level is the same; so are their complements."""
+    half = np.round((np.arange(LEVELS // 2) + 0.5) / LEVELS * tokens.sum())
+    lengths = np.concatenate([half, tokens.sum() - half[::-1]])
+    return weighing(rng, lengths[levels], tokens)
 
 
 def most_informative(

@@ -9,7 +9,7 @@ and check.
 
 import numpy as np
 
-from piste.arrays import FloatArray, IntArray, Ragged
+from piste.arrays import BoolArray, FloatArray, IntArray, Ragged
 
 
 def singles(count: int) -> Ragged:
@@ -43,19 +43,32 @@ def portions(rng: np.random.Generator, shares: FloatArray, weights: IntArray) ->
     """For each share, random items in their order that weigh that share of all together.
 
     With tokens as weights, rows of one share are equally long to the model, whatever words they
-    hold: it answers them in one batch. Items enter in random order if they still fit; where they
-    cannot fill the share, the row stays a little lighter. No row is empty, and none is the whole.
+    hold: it answers them in one batch. No row is empty, and none is the whole.
     """
-    count, total = len(weights), int(weights.sum())
-    left = np.clip(np.round(shares * total), weights.min(), max(total - 1, weights.min()))
-    order = rng.random((len(shares), count)).argsort(axis=1)
-    keep = np.zeros((len(shares), count), dtype=bool)
-    rows = np.arange(len(shares))
-    for item in order.T:  # a step takes one item of every row
-        fits = weights[item] <= left
-        keep[rows, item] = fits
-        left -= np.where(fits, weights[item], 0)
-    return Ragged.masked(keep)
+    return Ragged.masked(weighing(rng, np.round(shares * weights.sum()), weights))
+
+
+def weighing(rng: np.random.Generator, totals: FloatArray, weights: IntArray) -> BoolArray:
+    """For each total, which items to take at random so that they weigh it together [rows, items].
+
+    Items enter in random order if they still fit; where they cannot fill the total, the row stays
+    a little lighter. No row is empty, and none is the whole.
+    """
+    left = np.clip(totals, weights.min(), max(weights.sum() - 1, weights.min()))
+    order = rng.random((len(left), len(weights))).argsort(axis=1)
+    ordered = weights[order]
+    taken = ordered.cumsum(axis=1) <= left[:, None]
+    left -= (ordered * taken).sum(axis=1)
+    for row in np.flatnonzero(left >= weights.min()):
+        for place in np.flatnonzero(~taken[row] & (ordered[row] <= left[row])):
+            if ordered[row, place] <= left[row]:
+                taken[row, place] = True
+                left[row] -= ordered[row, place]
+            if left[row] < weights.min():
+                break
+    keep = np.zeros_like(taken)
+    np.put_along_axis(keep, order, taken, axis=1)
+    return keep
 
 
 def mixed_shares(rows: int) -> FloatArray:

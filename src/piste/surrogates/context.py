@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from scipy import sparse
 from scipy.optimize import minimize
 
 from piste.arrays import BoolArray, FloatArray, IntArray
@@ -41,6 +42,7 @@ FOLDS, REFITTING = 5, 10  # of answers that are held out, and iterations of a fi
 MANY_ANSWERS = 500  # from here on relevances hardly know single answers
 MOST_FITTED = 1000  # parts that relevances are fitted to; an iteration costs their cube
 LEAST = 1e-12
+LARGE, FEW = 100_000, 0.1  # entries of many parts, and the share of players that most of them keep
 
 
 @dataclass(frozen=True)
@@ -56,12 +58,13 @@ class Kernel:
         spread = np.outer(self.deviation(first), self.deviation(second))
         return CONSTANT + spread * self.likeness(first, second)
 
-    def likeness(self, first: BoolArray, second: BoolArray) -> FloatArray:
+    def likeness(self, first: BoolArray | FloatArray, second: BoolArray | FloatArray) -> FloatArray:
         """The exponential: 1 for equal parts, less the more relevant players differ."""
-        a, b = first.astype(np.float64), second.astype(np.float64)
-        weighted = a * self.relevances
+        first, second = (np.asarray(parts, dtype=np.float64) for parts in (first, second))
+        weighted = second * self.relevances
         # sum a_i [x != y] = sum a_i x + sum a_i y - 2 sum a_i x y
-        differing = weighted.sum(1)[:, None] + (b @ self.relevances)[None] - 2 * weighted @ b.T
+        differing = (first @ self.relevances)[:, None] + weighted.sum(axis=1)[None]
+        differing -= 2 * _sums(first, weighted.T)
         return np.asarray(np.exp(-np.maximum(differing, 0.0)))
 
     def deviation(self, parts: BoolArray) -> FloatArray:
@@ -160,6 +163,18 @@ class Process:
     def conditioned(self, residuals: FloatArray) -> Process:
         """The same kernel with other residuals."""
         return replace(self, residuals=residuals)
+
+
+def _sums(parts: FloatArray, numbers: FloatArray) -> FloatArray:
+    """parts @ numbers. In long texts, parts of few players or without few by those alone."""
+    if parts.size < LARGE:
+        return parts @ numbers
+    kept = parts.mean()
+    if kept < FEW:
+        return np.asarray(sparse.csr_array(parts) @ numbers)
+    if kept > 1 - FEW:
+        return np.asarray(numbers.sum(axis=0) - sparse.csr_array(parts == 0) @ numbers)
+    return parts @ numbers
 
 
 def keys(parts: BoolArray) -> list[bytes]:
@@ -285,7 +300,7 @@ class _Problem:
         """Minus the log posterior, up to a constant, and its gradient."""
         kernel, (count, outputs) = self.kernel(parameters), self.residuals.shape
         spread = np.exp(kernel.slope * self.kept_share)
-        core = np.outer(spread, spread) * kernel.likeness(self.parts, self.parts)
+        core = np.outer(spread, spread) * kernel.likeness(self.kept, self.kept)
         noises = kernel.noise * self.noise_weights
         covariance = CONSTANT + core
         covariance[np.diag_indices(count)] += noises + JITTER

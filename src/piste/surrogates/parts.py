@@ -53,6 +53,7 @@ class PartSurrogate:
     answers: FloatArray  # [asked, outputs]
 
     @classmethod
+    @algebra.one_thread  # as it was fitted: the threads of a product change its last digit
     def of(cls, stored: PartAnswers, formula: Formula | None, groups: IntArray) -> PartSurrogate:
         """The surrogate that an explanation has kept, for the target alone."""
         parts, answers = stored.parts, stored.answers[:, None]

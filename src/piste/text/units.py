@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Callable
+from functools import lru_cache
 
 Span = tuple[int, int]  # first character, and the one after the last
 JOINERS = frozenset("'’‑-·_\u200c\u200d")  # inside a word when letters stand on both sides
@@ -66,7 +67,7 @@ def _word_end(text: str, start: int) -> int:
     """The end of the unit that begins at `start`; `start` itself where none begins."""
     if not _is_visible(text[start]):
         return start
-    if is_word_character(text[start]) and not is_character_script(text[start]):
+    if _letter_at(text, start):
         return _letters_end(text, start)
     return _marks_end(text, start + 1)
 
@@ -82,9 +83,13 @@ def _letters_end(text: str, start: int) -> int:
 
 
 def _letter_at(text: str, index: int) -> bool:
-    if not 0 <= index < len(text):
-        return False
-    return is_word_character(text[index]) and not is_character_script(text[index])
+    return 0 <= index < len(text) and _is_letter(text[index])
+
+
+@lru_cache(maxsize=4096)
+def _is_letter(character: str) -> bool:
+    """Whether words are made of it, several in a row."""
+    return is_word_character(character) and not is_character_script(character)
 
 
 def _marks_end(text: str, end: int) -> int:

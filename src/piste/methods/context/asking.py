@@ -243,7 +243,7 @@ class Plan:
             words.append(left_out(count))
         if count > LONG_TEXT:
             words.append(grouped(rng, players.first, count, 3, TRIPLES))
-        parts = np.vstack([*words, paired_parts(rng, count, 2 * POOL)])
+        parts = np.vstack([*words, paired_parts(rng, count, 2 * POOL, players.ids.lengths)])
         parts = distinct(parts, [])
         return parts[: max(2, len(self.cut(parts, share)))]  # both ends, whatever the budget
 
@@ -263,8 +263,9 @@ class Plan:
 
     def next(self, rng: np.random.Generator, process: Process | None, share: float) -> BoolArray:
         """More parts; with a process, those from which it learns most for their cost."""
-        count = len(self.asked.players)
-        pool = np.vstack([paired_parts(rng, count, POOL), parts_between(rng, count, POOL, NEAR, 1)])
+        count, tokens = len(self.asked.players), self.asked.players.ids.lengths
+        pool = paired_parts(rng, count, POOL, tokens)
+        pool = np.vstack([pool, parts_between(rng, count, POOL, NEAR, 1, tokens)])
         pool = distinct(pool, [self.asked.parts])
         if process is None or not len(pool):
             return self.cut(pool, share)

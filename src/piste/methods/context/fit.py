@@ -20,13 +20,12 @@ from piste.surrogates.effects import removal_parts
 from piste.surrogates.parts import PartSurrogate, ends, like_the_text
 from piste.surrogates.slalom.gauss_newton import fit_gauss_newton
 from piste.surrogates.slalom.large import DRAWS as ERROR_DRAWS
-from piste.surrogates.slalom.large import Errors, fit_large
+from piste.surrogates.slalom.large import LOOSE, Errors, fit_large
 from piste.surrogates.slalom.model import LengthScale, SlalomModel, count_matrix, lin
 from piste.surrogates.slalom.posterior import Posterior, spread
 
 DRAWS = 64  # of the posterior
 MANY_WORDS = 250  # different ones: from here on dense matrices take longer
-LOOSELY = 1e-4  # of the loss: when a fit that will be repeated may end
 SHORT = 3  # players: at this length SLALOM's values mean log-odds
 FOLDS = 5
 STEPS, FOLD_STEPS, ALL_STEPS = 4, 8, 50  # of Gauss-Newton: between rounds, for a fold, in the end
@@ -104,7 +103,7 @@ def _iterative(
         weights=settings.weights,
         start=None if before is None else before.model.from_frame(),
         iterations=settings.steps,
-        tolerance=LOOSELY,
+        precision=LOOSE,
         draws=ERROR_DRAWS if settings.errors else 0,
     )
     return model, report, None, errors if settings.errors else None

@@ -140,6 +140,6 @@ def _first(plan: Plan, rng: np.random.Generator) -> BoolArray:
     parts = [whole_and_empty(count)]
     if plan.leaves_out:
         parts.append(left_out(count))
-    parts.append(paired_parts(rng, count, 2 * POOL))
+    parts.append(paired_parts(rng, count, 2 * POOL, plan.asked.players.ids.lengths))
     kept = plan.cut(distinct(np.vstack(parts), []), FIRST)
     return kept if len(kept) >= ENDS else parts[0]

@@ -14,9 +14,8 @@ from functools import cached_property, partial
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import LinearOperator, cg
 
-from piste.arrays import FloatArray
+from piste.arrays import FloatArray, IntArray
 from piste.result.facts import FitReport
 from piste.surrogates import algebra
 from piste.surrogates.slalom.gauss_newton import FIRST_NOISE, LEAST_NOISE, LONGEST_STEP
@@ -24,19 +23,31 @@ from piste.surrogates.slalom.model import FramePlayer, SlalomModel
 from piste.surrogates.slalom.posterior import Prior, spread
 
 DRAWS = 24  # the error of an error is then about 14 %
-# When to stop. All of these are so strict because it is rounding that decides after which step a
-# limit is met: where looser ones stop, a corpus of ten texts has importances that differ by 0.2,
-# and errors by 5 %, from one machine to the next.
-TOLERANCE = 1e-6  # of the loss, for a step of the descent
-EXACT = 100  # times that tolerance: of the conjugate gradients
 MOST_STEPS = 400  # of the conjugate gradients
+TINY = 1e-300  # of a column that is solved already
 MOST_DENSE = 400  # parameters
 ROUNDS = 4  # of noise estimates, at most
 LEAST_FREE = 0.3  # of an answer: leverage judged by the diagonal alone is an upper bound
-LOOSE = 1e-3  # of the importances' pull: their mean is fixed only as far as it must be
+LOOSELY = 1e-3  # of the importances' pull: their mean is fixed only as far as it must be
 
 
-Solver = Callable[[FloatArray], FloatArray]
+Solver = Callable[[FloatArray], FloatArray]  # of columns [parameters, columns]
+
+
+@dataclass(frozen=True)
+class Precision:
+    """When to stop."""
+
+    descent: float  # of the loss: what a step gains at least
+    step: float  # relative residual of the conjugate gradients, for a step
+    errors: float  # the same for the draws
+
+
+# So strict because it is rounding that decides after which step a limit is met: where looser ones
+# stop, a corpus of ten texts has importances that differ by 0.2, and errors by 5 %, from one
+# machine to the next.
+STRICT = Precision(1e-6, 1e-4, 1e-4)
+LOOSE = Precision(1e-4, 0.1, 0.01)  # where a fit will be repeated, or rests on other errors
 
 
 @dataclass(frozen=True)
@@ -55,7 +66,7 @@ def fit_large(
     weights: FloatArray | None = None,
     start: SlalomModel | None = None,
     iterations: int = 100,
-    tolerance: float = TOLERANCE,
+    precision: Precision = STRICT,
     seed: int = 0,
     draws: int = DRAWS,
 ) -> tuple[SlalomModel, FitReport, Errors]:
@@ -66,11 +77,12 @@ def fit_large(
     """
     mean, scale = margins.mean(axis=0), float((margins - margins.mean(axis=0)).std())
     scale = scale if scale > 1e-12 else 1.0
-    problem = _Problem(counts, (margins - mean) / scale, frame, weights, EXACT * tolerance)
-    state, noise, used, converged = problem.first(start, mean, scale), FIRST_NOISE, 0, False
+    problem = _Problem(counts, (margins - mean) / scale, frame, weights, precision)
+    state, used, converged = problem.first(start, mean, scale), 0, False
     with algebra.one_thread:  # products of vectors: several threads wait for each other
+        noise = FIRST_NOISE if start is None else problem.noise(state, FIRST_NOISE)
         for _ in range(ROUNDS):
-            state, steps, converged = problem.descend(state, noise, iterations, tolerance)
+            state, steps, converged = problem.descend(state, noise, iterations)
             before, noise, used = noise, problem.noise(state, noise), used + steps
             if abs(noise - before) <= 0.1 * before:
                 break
@@ -90,13 +102,21 @@ class _State:
 
     values: FloatArray  # [players (+ frame), outputs]
     importances: FloatArray  # [players]
-    attention: sparse.csr_array  # A [rows, players (+ frame)]
-    slopes: tuple[sparse.csr_array, ...]  # D of each output [rows, players]
+    entries: FloatArray  # A, where the counts have their entries
     residual: FloatArray  # [rows, outputs]
 
     @property
     def theta(self) -> FloatArray:
         return np.concatenate([self.values.T.reshape(-1), self.importances])
+
+
+@dataclass(frozen=True)
+class _Slopes:
+    """J [outputs * rows, parameters], and the diagonal of J'J."""
+
+    jacobian: sparse.csr_array
+    transposed: sparse.csc_array
+    diagonal: FloatArray  # [parameters]
 
 
 class _Problem:
@@ -106,9 +126,9 @@ class _Problem:
         margins: FloatArray,
         frame: bool,
         weights: FloatArray | None,
-        exact: float,  # relative residual with which a step is solved
+        precision: Precision,
     ) -> None:
-        self.exact = exact
+        self.precision = precision
         self.players, self.frame = counts.shape[1], frame
         self.weights = np.ones(len(margins)) if weights is None else weights
         self.margins = margins * self.weights[:, None]
@@ -132,79 +152,105 @@ class _Problem:
         shares = self.counts.data * np.exp(logs - logs.max())[self.counts.indices]
         totals = np.bincount(self.row, shares, minlength=len(self.margins))
         entries = shares * (self.weights / totals)[self.row]
-        attention = self._matrix(entries)
-        fitted = attention @ values
-        plain = fitted / self.weights[:, None]
-        slopes = tuple(
-            self._matrix(entries * (values[self.counts.indices, o] - plain[self.row, o]))[
-                :, : self.players
-            ]
-            for o in range(self.outputs)
-        )
-        return _State(values, importances, attention, slopes, self.margins - fitted)
+        attention = (entries, self.counts.indices, self.counts.indptr)
+        fitted = sparse.csr_array(attention, shape=self.counts.shape) @ values
+        return _State(values, importances, entries, self.margins - fitted)
 
-    def _matrix(self, entries: FloatArray) -> sparse.csr_array:
-        given = (entries, self.counts.indices, self.counts.indptr)
-        return sparse.csr_array(given, shape=self.counts.shape)
+    def slopes(self, state: _State) -> _Slopes:
+        """J: of the values A, one block an output; of the importances A (v - F)."""
+        order, column, starts = self._places
+        plain = (self.margins - state.residual) / self.weights[:, None]
+        gaps = (state.values[self.counts.indices] - plain[self.row]).T  # [outputs, entries]
+        moved = (state.entries * gaps)[:, self.counts.indices < self.players]
+        data = np.concatenate([np.tile(state.entries, self.outputs), moved.reshape(-1)])[order]
+        size = self.counts.shape[1] * self.outputs + self.players
+        jacobian = sparse.csr_array((data, column, starts), shape=(self.margins.size, size))
+        diagonal = np.asarray(np.bincount(column, data**2, minlength=size), dtype=np.float64)
+        return _Slopes(jacobian, jacobian.T, diagonal)
 
-    def descend(
-        self, state: _State, noise: float, iterations: int, tolerance: float
-    ) -> tuple[_State, int, bool]:
+    @cached_property
+    def _places(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Where the entries of J stand: their order by rows, their columns, and the rows' starts.
+
+        Before it they are in blocks: A for every output, then what the importances move.
+        """
+        rows, size = self.counts.shape
+        inside = self.counts.indices < self.players
+        blocks = range(self.outputs)
+        row = [self.row + output * rows for output in blocks]
+        row += [self.row[inside] + output * rows for output in blocks]
+        column = [self.counts.indices + output * size for output in blocks]
+        column += [self.counts.indices[inside] + self.outputs * size] * self.outputs
+        every = np.concatenate(row)
+        order = np.argsort(every, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(np.bincount(every, minlength=self.margins.size))])
+        return order, np.concatenate(column)[order].astype(np.int32), starts.astype(np.int32)
+
+    def descend(self, state: _State, noise: float, iterations: int) -> tuple[_State, int, bool]:
+        """Damped steps, the damping less after those that gain about what they should."""
+        exact = self.precision.step
         damping, loss = 1e-3, self._loss(state, noise)
         for count in range(1, iterations + 1):
-            slope = self._pulled(state, state.residual) - noise * self._prior(state.theta)
+            slopes, raised = self.slopes(state), 2.0
+            slope = _pulled(slopes, state.residual) - noise * self._prior(state.theta)
             while damping < 1e9:
-                trial = self._moved(state, self._solver(state, noise, damping)(slope))
-                fallen = self._loss(trial, noise)
-                if fallen < loss:
+                solve = self._solver(slopes, noise, damping, exact)
+                step = self._limited(solve(slope[:, None])[:, 0])
+                trial = self._moved(state, step)
+                gained = loss - self._loss(trial, noise)
+                if gained > 0:
                     break
-                damping *= 10
+                damping, raised = damping * raised, 2 * raised
             else:
                 return state, count, True
-            gained, loss = loss - fallen, fallen
-            state, damping = trial, max(damping / 10, 1e-6)
-            if gained <= tolerance * loss:
+            expected = step @ slope + damping * step @ ((slopes.diagonal + 1e-9) * step)
+            damping = max(damping / 10, 1e-6) if gained > expected / 2 else damping
+            state, loss = trial, loss - gained
+            if gained <= self.precision.descent * loss:
                 return state, count, True
         return state, iterations, False
 
     def noise(self, state: _State, noise: float) -> float:
         """The residual variance by the degrees of freedom left, judged by the diagonal."""
-        diagonal = self._diagonal(state)
+        diagonal = self.slopes(state).diagonal
         pull = noise * self._prior_diagonal()
         freedom = float(np.sum(diagonal / (diagonal + pull)))
         spare = max(self.margins.size - freedom, 0.1 * self.margins.size)
         return max(LEAST_NOISE, float(np.sum(state.residual**2)) / spare)
 
     def errors(self, state: _State, noise: float, rng: np.random.Generator, count: int) -> Errors:
+        slopes = self.slopes(state)
         deviations = np.abs(state.residual) / np.maximum(
-            1 - self._leverage(state, noise), LEAST_FREE
+            1 - self._leverage(slopes, noise), LEAST_FREE
         )
-        draws, solve = [np.zeros(state.theta.size)], self._solver(state, noise, 0.0)
-        for _ in range(count):
+        pulled = np.zeros((state.theta.size, count))
+        widths = noise * np.sqrt(self._prior_diagonal())
+        for draw in range(count):
             shaken = deviations * rng.normal(size=deviations.shape)
-            wobble = np.sqrt(noise * self._prior_diagonal()) * rng.normal(size=state.theta.size)
-            pulled = self._pulled(state, shaken) + np.sqrt(noise) * wobble
-            draws.append(self._gauged(solve(pulled)))
-        moves = spread(np.array(draws[1:] or draws))
+            pulled[:, draw] = _pulled(slopes, shaken) + widths * rng.normal(size=len(pulled))
+        draws = self._solver(slopes, noise, 0.0, self.precision.errors)(pulled)
+        moves = spread(self._gauged(draws).T) if count else np.zeros(len(pulled))
         size = self.counts.shape[1]
         values = moves[: size * self.outputs].reshape(self.outputs, size).T
         return Errors(values[: self.players], moves[size * self.outputs :])
 
-    def _gauged(self, move: FloatArray) -> FloatArray:
+    def _gauged(self, moves: FloatArray) -> FloatArray:
         """Without a frame all importances may shift together: that is no error of any of them."""
-        if self.frame:
-            return move
-        size = self.counts.shape[1] * self.outputs
-        return np.append(move[:size], move[size:] - move[size:].mean())
+        if not self.frame:
+            moves[-self.players :] -= moves[-self.players :].mean(axis=0)
+        return moves
 
     def model(self, state: _State) -> SlalomModel:
         frame = FramePlayer(state.values[-1], 0.0) if self.frame else None
         return SlalomModel(state.values[: self.players], state.importances, frame)
 
+    def _limited(self, step: FloatArray) -> FloatArray:
+        """The step, shortened where an importance would move too far."""
+        longest = float(np.abs(step[-self.players :]).max(initial=0.0))
+        return step * min(1.0, LONGEST_STEP / max(longest, 1e-300))
+
     def _moved(self, state: _State, step: FloatArray) -> _State:
         size = self.counts.shape[1] * self.outputs
-        longest = float(np.abs(step[size:]).max(initial=0.0))
-        step = step * min(1.0, LONGEST_STEP / max(longest, 1e-300))
         values = state.values + step[:size].reshape(self.outputs, -1).T
         return self.state(values, state.importances + step[size:])
 
@@ -216,83 +262,64 @@ class _Problem:
         """The prior's precision times theta: importances are pulled to their mean."""
         size = self.counts.shape[1] * self.outputs
         importances = theta[size:]
-        away = importances - (1 - LOOSE) * importances.mean()
+        away = importances - (1 - LOOSELY) * importances.mean(axis=0)
         return np.concatenate([self.value_pull * theta[:size], self.importance_pull * away])
 
     def _prior_diagonal(self) -> FloatArray:
         values = np.full(self.counts.shape[1] * self.outputs, self.value_pull)
         return np.append(values, np.full(self.players, self.importance_pull))
 
-    def _pulled(self, state: _State, residual: FloatArray) -> FloatArray:
-        """J' residual."""
-        values = [state.attention.T @ residual[:, o] for o in range(self.outputs)]
-        together = sum(state.slopes[o].T @ residual[:, o] for o in range(self.outputs))
-        return np.concatenate([*values, together])
-
-    def _pushed(self, state: _State, theta: FloatArray) -> FloatArray:
-        """J theta [rows, outputs]."""
-        size = self.counts.shape[1]
-        importances = theta[size * self.outputs :]
-        columns = [
-            state.attention @ theta[o * size : (o + 1) * size] + state.slopes[o] @ importances
-            for o in range(self.outputs)
-        ]
-        return np.stack(columns, axis=1)
-
-    def _diagonal(self, state: _State) -> FloatArray:
-        """Of J'J."""
-        values = np.asarray(state.attention.power(2).sum(axis=0)).reshape(-1)
-        together = sum(np.asarray(d.power(2).sum(axis=0)).reshape(-1) for d in state.slopes)
-        return np.concatenate([np.tile(values, self.outputs), together])
-
-    def _leverage(self, state: _State, noise: float) -> FloatArray:
+    def _leverage(self, slopes: _Slopes, noise: float) -> FloatArray:
         """How much of each answer the fit repeats [rows, outputs], judged by the diagonal."""
-        inverse = 1 / (self._diagonal(state) + noise * self._prior_diagonal())
-        size = self.counts.shape[1]
-        own = state.attention.power(2) @ inverse[:size]
-        together = [d.power(2) @ inverse[size * self.outputs :] for d in state.slopes]
-        return np.stack([own + part for part in together], axis=1)
-
-    def _gram(self, state: _State) -> FloatArray:
-        """J'J."""
-        values = sparse.block_diag([state.attention] * self.outputs, format="csr")
-        jacobian = sparse.hstack([values, sparse.vstack(state.slopes)], format="csr")
-        return np.asarray((jacobian.T @ jacobian).toarray())
+        inverse = 1 / (slopes.diagonal + noise * self._prior_diagonal())
+        return np.asarray((slopes.jacobian.power(2) @ inverse).reshape(self.outputs, -1).T)
 
     @cached_property
     def _prior_matrix(self) -> FloatArray:
         size = self.counts.shape[1] * self.outputs + self.players
         return np.array([self._prior(column) for column in np.eye(size)])
 
-    def _solver(self, state: _State, noise: float, damping: float) -> Solver:
+    def _solver(self, slopes: _Slopes, noise: float, damping: float, exact: float) -> Solver:
         """Solves (J'J + noise * prior + damping) theta = right for theta."""
-        diagonal = self._diagonal(state)
+        diagonal = slopes.diagonal
         lift = damping * (diagonal + 1e-9)
         if len(diagonal) <= MOST_DENSE:
-            matrix = self._gram(state) + noise * self._prior_matrix + np.diag(lift)
+            gram = (slopes.transposed @ slopes.jacobian).toarray()
+            matrix = gram + noise * self._prior_matrix + np.diag(lift)
             return partial(algebra.solve, algebra.root(matrix))
 
         def times(theta: FloatArray) -> FloatArray:
-            pushed = self._pulled(state, self._pushed(state, theta))
-            return np.asarray(pushed + noise * self._prior(theta) + lift * theta)
+            pushed = slopes.transposed @ (slopes.jacobian @ theta)
+            return np.asarray(pushed + noise * self._prior(theta) + lift[:, None] * theta)
 
         inverse = 1 / (diagonal + noise * self._prior_diagonal() + lift)
-        return partial(_conjugate_gradients, times, inverse, self.exact)
+        return partial(_conjugate_gradients, times, inverse[:, None], exact)
+
+
+def _pulled(slopes: _Slopes, residual: FloatArray) -> FloatArray:
+    """J' residual [rows, outputs]."""
+    return np.asarray(slopes.transposed @ residual.T.reshape(-1))
 
 
 def _conjugate_gradients(
     times: Solver, inverse: FloatArray, exact: float, right: FloatArray
 ) -> FloatArray:
-    """The solution by conjugate gradients; `inverse` of the diagonal is the preconditioner."""
-    solution, _ = cg(
-        _operator(times, len(right)),
-        right,
-        rtol=exact,
-        maxiter=MOST_STEPS,
-        M=_operator(lambda given: inverse * given, len(right)),
-    )
-    return np.asarray(solution)
+    """The solution by conjugate gradients; `inverse` of the diagonal is the preconditioner.
 
-
-def _operator(times: Solver, size: int) -> LinearOperator:
-    return LinearOperator((size, size), matvec=times, dtype=np.float64)
+    scipy's own takes longer for its checks than for these products.
+    """
+    solution, left = np.zeros_like(right), right.copy()
+    near = exact * np.linalg.norm(right, axis=0)
+    direction, size = np.zeros_like(right), np.ones(right.shape[1])
+    for _ in range(MOST_STEPS):
+        if (np.linalg.norm(left, axis=0) <= near).all():
+            break
+        lifted = inverse * left
+        before, size = size, np.einsum("pc,pc->c", left, lifted)
+        direction = lifted + (size / before) * direction
+        moved = times(direction)
+        step = size / np.maximum(np.einsum("pc,pc->c", direction, moved), TINY)
+        solution += step * direction
+        left -= step * moved
+        size = np.maximum(size, TINY)
+    return solution
