@@ -1,6 +1,7 @@
 """What a data set costs: a loop of explain(), `piste run` without a lexicon, and with one.
 
     python benchmarks/data_sets.py --data reviews.jsonl.gz [--texts 1000] [--grow 10 100 1000 10000]
+    python benchmarks/data_sets.py --data reviews.jsonl.gz --only share --model my-minilm --texts 32
 
 Prints tokens and seconds a text, how alike the scores are, and the mean fall of the probability
 while the strongest words are deleted (AOPC) on a sample of the texts, side by side in one run.
@@ -8,8 +9,11 @@ while the strongest words are deleted (AOPC) on a sample of the texts, side by s
 
 import argparse
 import json
+import resource
 import tempfile
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,15 +32,23 @@ def main() -> None:
     parser.add_argument("--model", default="demo")
     parser.add_argument("--texts", type=int, default=1000, help="with the lexicon")
     parser.add_argument("--sample", type=int, default=40, help="texts explained by the loop too")
+    parser.add_argument("--turns", type=int, default=3, help="of loop and run")
     parser.add_argument("--grow", type=int, nargs="*", default=[10, 100, 1000])
+    parser.add_argument("--only", choices=["share", "loop"], help="one section")
     given = parser.parse_args()
-    classifier = piste.load(given.model)
     texts = [one.text for one in read_examples(given.data, limit=given.texts)]
+    if given.only != "loop":
+        share(given, texts[: given.sample])
+    if given.only == "share":
+        return
+    classifier = piste.load(given.model)
     sample = list(range(0, len(texts), max(1, len(texts) // given.sample)))
     loop = looped(classifier, [texts[index] for index in sample])
     print(f"loop of explain(): {loop['tokens']:.0f} tokens, {loop['seconds']:.2f} s a text")
     print(f"  deletion AOPC {np.mean(loop['aopc']):.4f} on {len(sample)} texts")
     without(given, sample, loop)
+    if given.only == "loop":
+        return
     lexicon(given, classifier, texts, sample, loop)
     grow(given, classifier)
 
@@ -61,23 +73,79 @@ def worth(classifier: Any, found: piste.Explanation) -> float:
 
 
 def without(given: argparse.Namespace, sample: list[int], loop: dict[str, Any]) -> None:
-    """The same texts by `piste run` without a lexicon, in one process and in two."""
+    """The same texts by a loop and by `piste run` without a lexicon, in turn, several times."""
+    classifier, texts = piste.load(given.model), [one.text for one in loop["found"]]
+    ratios: dict[int, list[tuple[float, float]]] = {1: [], 2: []}
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "sample.jsonl"
-        data.write_text("\n".join(_line(one.text) for one in loop["found"]))
-        for workers in (1, 2):
-            out = Path(folder) / f"run-{workers}"
-            piste.run(data, given.model, out, lexicon=False, limit=8, workers=workers, shard=8)
-            started = time.perf_counter()
-            full = Path(folder) / f"full-{workers}"
-            piste.run(data, given.model, full, lexicon=False, workers=workers, shard=8)
-            seconds = (time.perf_counter() - started) / len(sample)
-            apart = difference(full, loop["found"])
+        data.write_text("\n".join(_line(text) for text in texts))
+        for turn in range(given.turns):
+            wall, busy = timed(lambda: [piste.explain(text, classifier) for text in texts])
+            for workers, known in ratios.items():
+                out = Path(folder) / f"run-{workers}-{turn}"
+                seconds = timed(partial(unshared, data, given.model, out, workers, len(texts)))
+                known.append((wall / seconds[0], busy / seconds[1]))
+                print(
+                    f"  turn {turn}: loop {wall:.1f} s, of the processor {busy:.1f}; {workers}"
+                    f" workers {seconds[0]:.1f} s, {seconds[1]:.1f}, models loaded anew"
+                )
+        for workers, known in ratios.items():
+            apart = difference(Path(folder) / f"run-{workers}-0", loop["found"])
+            wall, busy = np.median(np.array(known), axis=0)
             print(
-                f"piste run --no-lexicon --workers {workers}: {seconds:.2f} s a text (models loaded"
-                f" anew), {loop['seconds'] / seconds:.2f} times as fast; lin differs by at most"
-                f" {apart:.1e} of the largest"
+                f"piste run --no-lexicon --workers {workers}: {wall:.2f} times as fast as the loop,"
+                f" {busy:.2f} times as little processor time (medians of {given.turns}); lin"
+                f" differs by at most {apart:.1e} of the largest"
             )
+
+
+def unshared(data: Path, model: str, out: Path, workers: int, texts: int) -> None:
+    """Run without a lexicon, in shards that keep all workers busy to the end."""
+    piste.run(data, model, out, lexicon=False, workers=workers, shard=max(1, texts // 4))
+
+
+def timed(work: Callable[[], object]) -> tuple[float, float]:
+    """Seconds, and those of the processor, of this process and the workers that it ended."""
+    before, wall = processor(), time.perf_counter()
+    work()
+    return time.perf_counter() - wall, processor() - before
+
+
+def processor() -> float:
+    own, ended = (
+        resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    )
+    return own.ru_utime + own.ru_stime + ended.ru_utime + ended.ru_stime
+
+
+def share(given: argparse.Namespace, texts: list[str]) -> None:
+    """How much of a run's time is not the model's own, in one process without a lexicon."""
+    classifier = piste.load(given.model)
+    spent = [0.0, 0.0]
+    asked = type(classifier).logits
+
+    def answered(self: Any, ids: Any) -> Any:
+        before, wall = time.process_time(), time.perf_counter()
+        answers = asked(self, ids)
+        spent[0] += time.perf_counter() - wall
+        spent[1] += time.process_time() - before
+        return answers
+
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder) / "sample.jsonl"
+        data.write_text("\n".join(map(_line, texts)))
+        type(classifier).logits = answered  # type: ignore[method-assign]
+        try:
+            wall, busy = timed(
+                lambda: piste.run(data, classifier, Path(folder) / "run", lexicon=False)
+            )
+        finally:
+            type(classifier).logits = asked  # type: ignore[method-assign]
+    print(
+        f"{given.model}: all but the model takes {1 - spent[0] / wall:.1%} of the time of a run"
+        f" without a lexicon, {1 - spent[1] / busy:.1%} of the processor's ({len(texts)} texts,"
+        f" {wall / len(texts):.2f} s a text)"
+    )
 
 
 def difference(folder: Path, found: list[piste.Explanation]) -> float:
