@@ -399,3 +399,11 @@ def test_many_words_are_fitted_iteratively_with_the_same_result(monkeypatch):
     assert np.corrcoef(many.scores["importance"], few.scores["importance"])[0, 1] > 0.95
     assert (many.errors["importance"] > 0).all()
     assert many.fidelity.r2 > few.fidelity.r2 - 0.1
+
+
+def test_what_an_unread_empty_text_leaves_open_is_an_error_of_pairs_too():
+    """A function without special tokens is never asked the empty text."""
+    found = explain("good fine dull", additive({"good": 2.0, "fine": 1.9, "dull": -0.1}))
+    assert all(pair.error > 0 and abs(pair.effect) < 2 * pair.error for pair in found.pairs())
+    assert "together" not in str(found)
+    assert "Fidelity: exact" not in str(found)

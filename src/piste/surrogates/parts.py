@@ -22,6 +22,7 @@ from piste.surrogates.shapley import (
     EXACT_SHAPLEY,
     all_coalitions,
     exact_shapley,
+    pair_weights,
     part_interactions,
     shapley_weights,
 )
@@ -204,7 +205,9 @@ class PartSurrogate:
         first, second = first[order], second[order]
         pairs = np.stack([chosen[first], chosen[second]], axis=1)
         values = matrix[first, second]
-        if self.complete:
-            return pairs, values, np.zeros(len(pairs))
+        if self.complete:  # all share what is not known of the empty text
+            empty = np.zeros((1, self.players), dtype=bool)
+            weights = np.abs(pair_weights(empty, pairs)[0])
+            return pairs, values, weights * self.errors(empty)[0, 0]
         errors = self.effects_of.interaction_errors(pairs)
         return pairs, values, np.hypot(errors, np.sqrt(sampled[first, second]))
