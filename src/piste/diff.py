@@ -81,7 +81,7 @@ def _models(
     if after is None and other is None:
         raise SettingError(
             "There is one text and one model, and nothing to compare.",
-            "Give a second text, or a second model as other=.",
+            "Give a second text, or a second model: other= (--model2).",
         )
     if after is not None and other is not None:
         raise SettingError(

@@ -64,3 +64,20 @@ def test_a_number_is_not_turned(wordpiece):
     assert found.target.scale == "raw score"
     assert (found.flip, found.core) == (None, None)
     assert not [note for note in found.notes if "turns" in note]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A film that is not bad at all, and not boring either.",
+        "A wonderful cast, a beautiful score, and yet the best scenes are simply too short.",
+    ],
+)
+def test_no_word_of_a_set_is_superfluous(demo, text):
+    found = piste.explain(text, demo)
+    decision = Decision.on(text, demo)
+    _, whole = decision.without(set())
+    removed = set(found.flip.players)
+    for player in removed:
+        if len(removed) > 1:
+            assert decision.without(removed - {player})[1] == whole

@@ -198,3 +198,9 @@ def test_a_word_on_one_side_shows_no_other():
     for text in range(5):
         picks.add(1.0 + text, text, 0, decided_wrongly=False)
     assert [place.text for place in picks.places(1.0)] == [4, 3]
+
+
+def test_a_number_is_neither_right_nor_wrong(tmp_path):
+    texts = [PlantedText(["good"], [1.0], target="score", label=label) for label in ("0", "1")]
+    summary = summarise(write_run(tmp_path, texts, ["score"]))
+    assert (summary.right, summary.strange, summary.mistakes) == (None, (), [])

@@ -269,7 +269,7 @@ class Explanation:
         except OSError as error:
             raise FileError(
                 f"Cannot read {str(path)[:200]}: {error.strerror}.",
-                "Check the path; for JSON that you hold as text, from_dict(json.loads(text)).",
+                "Check the path. (In Python, JSON that is text already is read by from_dict.)",
             ) from error
         except (ValueError, RecursionError) as error:
             raise FileError(

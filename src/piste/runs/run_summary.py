@@ -123,6 +123,7 @@ def _read_texts(folder: Path, manifest: _Manifest, tallies: _Tallies) -> None:
                 tallies.failed += 1
                 continue
             predicted = _predicted(target, score, manifest)
+            given = given if len(labels) > 1 else None  # a number is neither right nor wrong
             tallies.texts[index] = ReadText(
                 index=index,
                 id=name,

@@ -98,16 +98,39 @@ class Search:
         most: parts to verify, those of earlier searches included.
         """
         self.ended = True
-        for parts in self._grown(start, 1.0 if for_target else -1.0):
+        sign = 1.0 if for_target else -1.0
+        for parts in self._grown(start, sign):
             promising, each = self._promising(parts, for_target)
             for part in promising[:each]:
                 if not self._may_verify(part, most):
                     return None
-                logits = self._logits(part)
-                if holds(logits):
-                    return self._set(start, part, logits)
+                if holds(self._logits(part)):
+                    needed = self._pruned(start, part, sign, holds, most)
+                    return self._set(start, needed, self._logits(needed))
         self.ended = False
         return None
+
+    def _pruned(
+        self,
+        start: BoolArray,
+        part: BoolArray,
+        sign: float,
+        holds: Callable[[FloatArray], bool],
+        most: int,
+    ) -> BoolArray:
+        """The part without toggled players that it does not need, as far as may be verified.
+
+        The beam adds players one by one: a later one can make an earlier one superfluous.
+        """
+        toggled = np.flatnonzero(part != start)
+        if len(toggled) < 2:
+            return part
+        smaller = _toggled(part[None], toggled)
+        best = np.argsort(-sign * self._predicted(smaller), kind="stable")[:EACH]
+        for one in smaller[best]:
+            if self._may_verify(one, most) and holds(self._logits(one)):
+                return self._pruned(start, one, sign, holds, most)
+        return part
 
     def _promising(self, parts: BoolArray, for_target: bool) -> tuple[BoolArray, int]:
         """The parts that may be decided so by their predicted score, the best first, and how many
