@@ -202,5 +202,5 @@ def test_a_word_on_one_side_shows_no_other():
 
 def test_a_number_is_neither_right_nor_wrong(tmp_path):
     texts = [PlantedText(["good"], [1.0], target="score", label=label) for label in ("0", "1")]
-    summary = summarise(write_run(tmp_path, texts, ["score"]))
+    summary = piste.summarise(write_run(tmp_path, texts, ["score"]))
     assert (summary.right, summary.strange, summary.mistakes) == (None, (), [])
