@@ -175,7 +175,8 @@ def picture(measured: dict[str, Seconds], file: Path) -> None:
 def main() -> None:
     if sys.argv[1:2] == ["--child"]:
         model, text, started, modules = sys.argv[2:]
-        return child(model, text, float(started), json.loads(modules))
+        child(model, text, float(started), json.loads(modules))
+        return
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--models", nargs="+", default=["demo"], help="demo, and a MiniLM's folder")
     parser.add_argument("--rounds", type=int, default=5)
