@@ -151,8 +151,8 @@ def _notes(steps: int) -> str:
   itself; batches of captum and of shap's Partition are as large as the library makes them, 32 at
   most). piste runs on its default backend unless the row says torch.
 * Forward passes, of the full text: tokens sent through the model, padding included, divided by
-  the tokens of the review. *Budget n* gives an explainer so many samples that this comes near n; without a
-  budget or samples it runs on its defaults.
+  the tokens of the review. *Budget n* gives an explainer so many samples that this comes
+  near n; without a budget or samples it runs on its defaults.
 * Deletion: take away the highest-scored word, then the next, really removed; the mean drop of the
   predicted class's probability, read at {steps} evenly spaced steps at most. Insertion: keep only
   the highest-scored words; the mean of what is missing, lower is better. By token: the same
