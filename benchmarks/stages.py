@@ -156,7 +156,7 @@ def picture(measured: dict[str, Seconds], file: Path) -> None:
     figure = Figure(figsize=(9, 1.6 + 0.7 * len(measured)), layout="constrained")
     axes = figure.subplots()
     names = [f"{named(model)}\n{sum(one.values()):.1f} s" for model, one in measured.items()]
-    colours = [*colormaps["tab10"].colors, "0.8"]  # type: ignore[attr-defined]
+    colours = [*colormaps["tab10"].colors, "0.25"]  # type: ignore[attr-defined]
     left = [0.0] * len(names)
     for stage, colour in zip((START, *STAGES, REST), colours, strict=True):
         shares = [100 * one[stage] / sum(one.values()) for one in measured.values()]
@@ -166,7 +166,7 @@ def picture(measured: dict[str, Seconds], file: Path) -> None:
         left = [before + share for before, share in zip(left, shares, strict=True)]
     axes.invert_yaxis()
     axes.set_xlim(0, 100)
-    axes.set_xlabel("% of the time of `piste explain` on a review of 100 words")
+    axes.set_xlabel("% of the time of piste explain on a review of 100 words")
     axes.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside upper center", ncols=4, frameon=False, fontsize=8)
     figure.savefig(file, dpi=150)
