@@ -32,7 +32,7 @@ HEAD = (
     "texts",
     "seconds a text",
     "time against piste",
-    "fe",
+    "forward passes",
     "deletion ↑",
     "deletion against piste ↑",
     "insertion ↓",
@@ -150,9 +150,9 @@ def _notes(steps: int) -> str:
   with all cores and batches of 32 sequences sorted by length (slalom-explanations sets 16 by
   itself; batches of captum and of shap's Partition are as large as the library makes them, 32 at
   most). piste runs on its default backend unless the row says torch.
-* fe, forward equivalents: tokens sent through the model, padding included, divided by the tokens
-  of the review. *Budget n* gives an explainer so many samples that this comes near n; without a
-  budget or samples it runs on its defaults.
+* Forward passes, of the full text: tokens sent through the model, padding included, divided by
+  the tokens of the review. *Budget n* gives an explainer so many samples that this comes
+  near n; without a budget or samples it runs on its defaults.
 * Deletion: take away the highest-scored word, then the next, really removed; the mean drop of the
   predicted class's probability, read at {steps} evenly spaced steps at most. Insertion: keep only
   the highest-scored words; the mean of what is missing, lower is better. By token: the same

@@ -122,6 +122,20 @@ def test_a_run_with_the_embedded_model_does_not_import_torch(cache, tmp_path):
     assert imported(RUN, "demo", tmp_path)[1] == []
 
 
+SERVE = """
+import piste
+from tests.web.servers import client
+with client({"demo": piste.load()}) as api:
+    assert api.get("/").status_code == 200
+    asked = {"text": "A superb film.", "model": "demo"}
+    assert api.post("/api/explain", json=asked).status_code == 200
+"""
+
+
+def test_the_page_and_the_api_do_not_import_torch(cache):
+    assert imported(SERVE)[1] == []
+
+
 def test_an_onnx_folder_starts_without_transformers_from_the_second_time(
     wordpiece, cache, tmp_path
 ):

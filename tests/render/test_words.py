@@ -139,6 +139,18 @@ def test_the_cost_in_forward_passes(tokens: int, full: int | None, shown: str) -
     assert words.cost(dataclasses.replace(sample(), cost=spent)) == shown
 
 
+def test_several_explanations_are_counted_together_in_forward_passes() -> None:
+    first, second = (
+        dataclasses.replace(sample(), cost=Cost(7, tokens, 0.1, 0.1, full))
+        for tokens, full in ((300, 10), (50, 5))
+    )
+    assert words.asked(first) == "30 forward passes"
+    assert words.asked(first, second) == "40 forward passes"
+    old = dataclasses.replace(sample(), cost=Cost(1, 300, 0.1, 0.1))
+    assert words.asked(old) == "1 sequence"
+    assert words.asked(first, old) == "8 sequences"
+
+
 def test_known_and_unknown_scores_have_a_meaning() -> None:
     assert "speaks for “positive”" in words.meanings(sample())["value"]
     assert "adds to the log-odds" in words.meanings(weighted())["weight"]

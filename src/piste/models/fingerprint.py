@@ -15,17 +15,19 @@ import threading
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from piste.errors import SettingError, few
 from piste.lexicon import Lexicon
-from piste.models.backends.endpoint import RemoteLabels
 from piste.models.protocol import Classifier
 from piste.models.query import Query
 from piste.text.encoding import texts, truncated
 from piste.text.players import split
+
+if TYPE_CHECKING:
+    from piste.models.backends.endpoint import RemoteLabels
 
 SAMPLES = 8  # texts whose answers are kept
 ROUNDING = 1e-3  # of an answer: float32 on another machine or backend
@@ -66,11 +68,17 @@ def fingerprint(classifier: Classifier, samples: Iterable[Sample]) -> Fingerprin
 
 def rounding(classifier: Classifier) -> float:
     """How far two answers of the same model may differ, absolutely and relatively."""
-    return SERVER_NOISE if _is_remote(classifier) else ROUNDING
+    return SERVER_NOISE if _remote(classifier) is not None else ROUNDING
 
 
-def _is_remote(classifier: Any) -> bool:
-    return isinstance(getattr(classifier, "function", None), RemoteLabels)
+def _remote(classifier: Any) -> RemoteLabels | None:
+    """The function that asks an endpoint, of a classifier that has one."""
+    function = getattr(classifier, "function", None)
+    if function is None:
+        return None  # without importing what speaks to servers
+    from piste.models.backends.endpoint import RemoteLabels
+
+    return function if isinstance(function, RemoteLabels) else None
 
 
 def identity(classifier: Classifier) -> tuple[Fingerprint, str | None]:
@@ -86,7 +94,7 @@ def identity(classifier: Classifier) -> tuple[Fingerprint, str | None]:
         return parts, None
     if _size(classifier) > MOST_READ:
         return parts, "the weights are too large to read for every explanation"
-    if _is_remote(classifier):
+    if _remote(classifier) is not None:
         return parts, "the model runs on a server, which shows nothing but answers"
     return parts, "the model is a function, which shows nothing but answers"
 
@@ -248,9 +256,9 @@ def digests(classifier: Any) -> Fingerprint:
         parts["tokenizer"] = tokenizer_digest(tokenizer)
     if prompt is not None:
         parts["prompt"] = content_digest([prompt.parts, prompt.begin, origin.answers])
-    function = getattr(origin, "function", None)
-    if isinstance(function, RemoteLabels):
-        parts["prompt"] = content_digest([function.endpoint.prompt, function.endpoint.api])
+    remote = _remote(origin)
+    if remote is not None:
+        parts["prompt"] = content_digest([remote.endpoint.prompt, remote.endpoint.api])
     return parts
 
 

@@ -9,7 +9,7 @@ from piste.arrays import FloatArray
 from piste.compare import Comparison, Figures
 from piste.render.segments import Segment, excerpt, segments
 from piste.render.shades import strengths
-from piste.render.words import listed
+from piste.render.words import asked, listed
 from piste.result.explanation import Explanation
 from piste.result.scores import score
 
@@ -35,12 +35,11 @@ _ADVICE = "Measure it (--measure, or measure=True) to see which one to trust on 
 
 
 def spent(explanation: Explanation) -> str:
-    """The cost, short: "412 sequences, 0.4 s"."""
+    """The cost, short: "70 forward passes, 0.4 s"."""
     if explanation.elsewhere:
         return "cost not counted"
     cost = explanation.cost
-    plural = "" if cost.forwards == 1 else "s"
-    return f"{cost.forwards:,} sequence{plural}, {cost.query_seconds + cost.fit_seconds:.1f} s"
+    return f"{asked(explanation)}, {cost.query_seconds + cost.fit_seconds:.1f} s"
 
 
 def has_side(explanation: Explanation) -> bool:

@@ -222,5 +222,5 @@ def colour_key(diff: Diff) -> tuple[str, str]:
 def made(diff: Diff) -> str:
     """Which methods and models, on one line."""
     models = dict.fromkeys(one_line(ex.model, 60) for ex in (diff.before, diff.after))
-    asked = diff.before.cost.forwards + diff.after.cost.forwards
-    return f"Made by {diff.after.method} from {' and '.join(models)}; {asked:,} sequences asked."
+    asked = words.asked(diff.before, diff.after)
+    return f"Made by {diff.after.method} from {' and '.join(models)}; {asked}."

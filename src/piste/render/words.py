@@ -134,11 +134,23 @@ def cost(explanation: Explanation, counts: bool = True) -> str:
     seconds = spent.query_seconds + spent.fit_seconds
     if explanation.elsewhere:
         return f"not counted for {explanation.method}; {spent.forwards:,} sequences to check it"
-    asked = "1 sequence" if spent.forwards == 1 else f"{spent.forwards:,} sequences"
-    said = f"{asked}, {spent.tokens:,} tokens"
+    said = f"{_sequences(spent.forwards)}, {spent.tokens:,} tokens"
     if spent.passes is not None:
         said = f"{_passes(spent.passes)} of the full text" + (f" ({said})" if counts else "")
     return f"{said}, {seconds:.1f} s"
+
+
+def asked(*explanations: Explanation) -> str:
+    """What all of them asked the model: "70 forward passes", or "412 sequences" of old files."""
+    passes = [explanation.cost.passes for explanation in explanations]
+    known = [one for one in passes if one is not None]
+    if len(known) == len(passes):
+        return _passes(sum(known))
+    return _sequences(sum(explanation.cost.forwards for explanation in explanations))
+
+
+def _sequences(count: int) -> str:
+    return "1 sequence" if count == 1 else f"{count:,} sequences"
 
 
 def _passes(passes: float) -> str:
