@@ -406,4 +406,3 @@ def test_what_an_unread_empty_text_leaves_open_is_an_error_of_pairs_too():
     found = explain("good fine dull", additive({"good": 2.0, "fine": 1.9, "dull": -0.1}))
     assert all(pair.error > 0 and abs(pair.effect) < 2 * pair.error for pair in found.pairs())
     assert "together" not in str(found)
-    assert "Fidelity: exact" not in str(found)

@@ -286,7 +286,7 @@ def test_what_fails_when_asked_again_does_not_lose_the_explanation():
 def test_doubts_are_kept_with_the_classifier():
     classifier = piste.from_function(Counting(lambda texts, call: call))
     for _ in range(2):
-        assert "differently" in piste.explain("some words", classifier).notes[-1]
+        assert "different answers" in piste.explain("some words", classifier).notes[-1]
 
 
 def test_a_function_of_ids_gets_what_the_tokenizer_makes(wordpiece):

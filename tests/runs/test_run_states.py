@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import piste
 from piste.cli import app, progress
-from piste.render import corpus
+from piste.render import corpus, corpus_html
 from piste.runs import shards
 from piste.runs.word_summary import summarise
 
@@ -125,7 +125,7 @@ def test_a_summary_of_an_unfinished_run_says_so(tmp_path, demo):
     del told["ended"]
     manifest.write_text(json.dumps(told))
     assert "has not ended" in said(summarise(tmp_path / "out"))
-    assert "has not ended" in corpus.page(summarise(tmp_path / "out"))
+    assert "has not ended" in corpus_html.page(summarise(tmp_path / "out"))
 
 
 def test_labels_that_the_model_does_not_know_are_named(tmp_path, demo):
@@ -135,7 +135,7 @@ def test_labels_that_the_model_does_not_know_are_named(tmp_path, demo):
     assert summary.strange == ("<pos>",)
     assert summary.right is None
     assert "does not know these labels of the data: <pos>" in said(summary)
-    assert "&lt;pos&gt;" in corpus.page(summary)
+    assert "&lt;pos&gt;" in corpus_html.page(summary)
 
 
 def test_off_a_terminal_progress_is_a_line_now_and_then(monkeypatch):

@@ -241,7 +241,7 @@ def test_a_prediction_stands_beside_the_truth_with_its_error(tab: Opened, server
     pair = page.locator(".pair").first
     pair.hover()
     assert len(tab.lit("#text .w")) == 2
-    assert page.locator("#arcs path").count() == 1
+    assert page.locator(".bows .on path").count() == 1
     assert tab.complaints == []
 
 

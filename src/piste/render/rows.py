@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -146,7 +147,8 @@ class _Scale:
     def column(self, place: float, width: int) -> int:
         """The edge between columns that is nearest to the place, from 0 to the width."""
         span = self.high - self.low
-        return round((place - self.low) / span * width) if span > 0 else 0
+        share = (place - self.low) / span if span > 0 else 0.0
+        return round(min(max(share, 0.0), 1.0) * width) if math.isfinite(share) else 0
 
 
 def _edge(name: str, primary: str, place: float, scale: _Scale) -> Line:

@@ -4,8 +4,6 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 
-import numpy as np
-
 from piste.decision import RAW
 from piste.methods import METHODS
 from piste.methods.base import MORE_BUDGET
@@ -99,12 +97,8 @@ def _fit(explanation: Explanation) -> list[Statement]:
 
 
 def exact(explanation: Explanation) -> bool:
-    """Whether the model was asked every part of the text: then nothing is estimated.
-
-    A model that cannot read the empty text leaves the effects an error, from the base.
-    """
-    asked = explanation.parts is not None and explanation.parts.complete
-    return asked and not bool(np.any(explanation.errors.get("effect", 0.0)))
+    """Whether the model was asked every part of the text that it can read."""
+    return explanation.parts is not None and explanation.parts.complete
 
 
 def _sampling(explanation: Explanation) -> list[Statement]:
