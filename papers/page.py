@@ -16,7 +16,7 @@ from papers.tables import Table
 
 DOCS = Path(__file__).parents[1] / "docs"
 PICTURES = DOCS / "images" / "reproduction"
-HEAD = """# The papers' tables and figures, made anew
+HEAD = """# The papers' tables and figures, reproduced
 
 In a clone of piste, `python -m papers run NAME --data FOLDER --out DIR` makes each of them by one
 command (`python -m papers list` names them), ours beside the paper's, with settings, seed and plot.

@@ -77,7 +77,7 @@ def test_a_lexicon_is_asked_for(demo):
     without = made_again(explanation, demo)
     assert outcomes(without)["scores"] == "unknown"
     assert "lexicon" in str(without)
-    assert "could not be made again" in str(without)
+    assert "could not be recomputed" in str(without)
     assert outcomes(made_again(explanation, demo, lexicon=lexicon))["scores"] == "holds"
 
 

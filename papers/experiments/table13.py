@@ -157,5 +157,5 @@ def _findings(evaluations: dict[str, Evaluation]) -> tuple[str, ...]:
         means = ", ".join(f"{score} {span.mean:.2f}" for score, span in scores.items())
         chance = [score for score, span in scores.items() if span.low <= 0.5 <= span.high]
         unclear = ", ".join(chance) or "none"
-        sentences.append(f"{name}: {means}; not told from chance (0.5): {unclear}.")
+        sentences.append(f"{name}: {means}; not different from chance (0.5): {unclear}.")
     return tuple(sentences)

@@ -241,7 +241,7 @@ def _model(explanation: Explanation, classifier: Classifier) -> Check:
         return Check("model", UNKNOWN, "the file records no digest of the model")
     problem = difference(explanation.record.fingerprint, now)
     if problem is not None:
-        advice = f"Use the model that was explained ({explanation.model}), or explain anew."
+        advice = f"Use the model that was explained ({explanation.model}), or explain again."
         return Check("model", FAILS, f"another model: {problem}", advice)
     if why is not None:
         return Check("model", UNKNOWN, f"{why}; those are compared below")
@@ -263,7 +263,7 @@ def _decided(trial: _Trial, again: Explanation | None) -> Check:
         return Check("decision", UNKNOWN, "a number is predicted, and compared below")
     if was == is_now:
         return Check("decision", HOLDS, f"{was}, as recorded")
-    advice = "The decision is another: explain it anew, and compare both with piste diff."
+    advice = "The decision is another: explain it again, and compare both with piste diff."
     return Check("decision", FAILS, f"{is_now} now, {was} recorded", advice)
 
 
@@ -274,7 +274,9 @@ def _answers(trial: _Trial) -> Check:
         return Check("answers", UNKNOWN, "none are recorded of a text in windows")
     if len(trial.decision.players) != len(then.players):
         found = f"{len(then.players)} {then.unit}s recorded, {len(trial.decision.players)} now"
-        return Check("answers", FAILS, found, "The model reads the text otherwise: explain anew.")
+        return Check(
+            "answers", FAILS, found, "The model reads the text differently: explain it again."
+        )
     recorded = np.array([score for _, score in _recorded(then)])
     now = trial.scores(Ragged.of([kept for kept, _ in _recorded(then)]))
     apart = np.abs(now - recorded)
@@ -300,7 +302,7 @@ def _scores(then: Explanation, again: Explanation) -> Check:
     """Whether the scores are the same within their standard errors."""
     name = then.primary
     if [player.text for player in then.players] != [player.text for player in again.players]:
-        return Check("scores", FAILS, f"the {then.unit}s are others now", "Explain anew.")
+        return Check("scores", FAILS, f"the {then.unit}s are others now", "Explain again.")
     apart = np.abs(then.scores[name] - again.scores[name])
     none = np.zeros_like(apart)
     error = np.hypot(then.errors.get(name, none), again.errors.get(name, none))
@@ -313,7 +315,7 @@ def _scores(then: Explanation, again: Explanation) -> Check:
     was, now = float(then.scores[name][worst]), float(again.scores[name][worst])
     word = few([then.players[worst].text])
     found = f"{int(wrong.sum()):,} of {len(apart):,} {name}s differ, most “{word}”"
-    advice = "Explain the text anew, and look at both with piste diff."
+    advice = "Explain the text again, and look at both with piste diff."
     return Check("scores", FAILS, f"{found}: {_signed(was)} recorded, {_signed(now)} now", advice)
 
 

@@ -34,7 +34,7 @@ def test_compare_prints_and_writes(run, tmp_path):
         "--html", str(files["html"]), "--figure", str(files["png"]),
     )  # fmt: skip
     assert code == 0, notices
-    for word in ("1 slalom", "3 attention", "superb", "sequences", "removal error", "trust"):
+    for word in ("1 slalom", "3 attention", "superb", "sequences", "removal error", "Trust"):
         assert word in shown
     assert "\x1b" not in shown
     data = json.loads(files["json"].read_text(encoding="utf-8"))
@@ -42,6 +42,16 @@ def test_compare_prints_and_writes(run, tmp_path):
     assert files["html"].read_text(encoding="utf-8").lstrip().lower().startswith("<!doctype html>")
     assert files["png"].read_bytes().startswith(b"\x89PNG")
     assert notices.count("Wrote") == 3
+
+
+def test_brief_and_quiet(run, tmp_path):
+    code, shown, _ = run(TEXT, *FEW, "--measure", "--brief")
+    assert code == 0
+    assert "3 attention" in shown
+    assert "Agreement" not in shown
+    file = tmp_path / "out.json"
+    assert run(TEXT, *FEW, "--quiet", "--json", str(file)) == (0, "", "")
+    assert file.exists()
 
 
 def test_json_on_standard_output_is_nothing_but_json(run):

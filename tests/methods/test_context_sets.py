@@ -40,6 +40,11 @@ def test_where_no_word_matters_no_set_turns_it():
     assert found.fidelity.r2 is None
 
 
+def test_one_word_is_not_several():
+    found = explain("a b", lambda texts: np.full(len(texts), 2.0))
+    assert "No set of up to 1 word was found" in " ".join(found.notes)
+
+
 def test_of_many_classes_the_sets_are_told_on_the_scale_that_is_explained(wordpiece):
     classifier = piste.load(tiny_bert(len(wordpiece), num_labels=5), wordpiece, backend="torch")
     text = "the film was good, the plot not bad"

@@ -51,6 +51,14 @@ def test_an_answer_that_words_speak_against() -> None:
     assert answer.sentence(unlikely).startswith("yes (12 %): “bad” speaks against it.")
 
 
+def test_punctuation_is_a_reason_only_if_nothing_is_stronger() -> None:
+    weights = {"good": 2.0, "!": 1.5, "film": 0.1}
+    said = answer.sentence(of("good film ! of old", additive(weights)))
+    assert "mainly because of “good”." in said
+    said = answer.sentence(of("good film ! of old", additive({**weights, "!": 3.0})))
+    assert "mainly because of “!” and “good”." in said
+
+
 def test_a_number_is_raised_or_lowered() -> None:
     stars = piste.from_function(additive({"good": 2.0, "film": 0.1}), ["stars"], outputs="raw")
     said = answer.sentence(piste.explain("a good film", stars))

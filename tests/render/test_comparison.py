@@ -58,14 +58,39 @@ def drawn(figure: matplotlib.figure.Figure) -> str:
 
 
 def test_one_method_best_at_both_is_named():
-    assert "trust slalom most" in said.verdict(comparison(measured=FIGURES))
+    assert "Trust slalom most" in said.verdict(comparison(measured=FIGURES))
 
 
 def test_the_best_ranking_and_the_best_prediction_may_differ():
     figures = {**FIGURES, "lime": Figures(0.7, 0.01, 0.55)}
     told = said.verdict(comparison(measured=figures))
-    assert "For which words decide, trust lime" in told
-    assert "For how much a word changes, trust slalom" in told
+    assert "Trust lime on which words decide" in told
+    assert "Trust slalom on how much a word changes" in told
+
+
+def test_the_headline_says_whether_the_methods_agree():
+    both = {name: sample() for name in ("slalom", "lime")}
+    alike = comparison(explanations=both, agreement=np.ones((2, 2)))
+    word = sample().top(1)[0].player.text
+    assert said.headline(alike) == (
+        f"positive (98 %). Both methods put “{word}” first; they rank the words alike"
+        " (correlation 1.00 or more)."
+    )
+    apart = comparison(explanations=both, agreement=np.array([[1.0, -0.2], [-0.2, 1.0]]))
+    assert "; slalom and lime rank the words differently (correlation −0.20)." in said.headline(
+        apart
+    )
+    unknown = comparison(explanations=both, agreement=np.full((2, 2), np.nan))
+    assert "cannot be compared" in said.headline(unknown)
+
+
+def test_the_answer_stands_first_and_brief_leaves_the_rest_out():
+    measured = comparison(measured=FIGURES)
+    for shown in (as_text(measured), as_text(measured, brief=True)):
+        assert shown.startswith("positive (98 %). ")
+        assert shown.index("Trust slalom") < shown.index("1 slalom")
+    assert "Tested on the model" not in as_text(measured, brief=True)
+    assert "--measure" not in as_text(comparison(), brief=True)
 
 
 def test_what_reads_the_same_is_equally_good():
@@ -78,23 +103,15 @@ def test_nothing_to_trust_is_said():
     figures = {"slalom": Figures(-0.1, 0.0, 1.3), "attention": Figures(None, None, None)}
     told = said.verdict(comparison(measured=figures))
     assert "do not read the highlights as reasons" in told
-    assert "None predicts" in told
+    assert "No method predicts" in told
     assert "--measure" in said.verdict(comparison())
 
 
 def test_the_terminal_tells_the_story():
     shown = as_text(comparison(measured=FIGURES, failed={"gradients": "It needs gradients."}))
-    for part in (
-        "1 slalom",
-        "−dull",
-        "0.61*",
-        "0.31*",
-        "–",
-        "70 forward passes",
-        "It needs gradients",
-    ):
+    for part in ("1 slalom", "−dull", "0.61*", "0.31*", "–", "70 passes", "It needs gradients"):
         assert part in shown
-    assert "trust slalom most" in re.sub(r"\s+", " ", shown)
+    assert "Trust slalom most" in re.sub(r"\s+", " ", shown)
 
 
 def test_colours_show_the_text_once_for_each_method():
@@ -111,11 +128,11 @@ def test_the_terminal_lets_no_control_character_through():
 
 def test_the_page_tells_the_story():
     document = unescape(page(comparison(measured=FIGURES, failed={"gradients": "Why <not>."})))
-    for part in ("positive", "slalom", "412 sequences", "removal error", "trust slalom most",
-                 "Why <not>.", "123 sequences"):  # fmt: skip
+    for part in ("positive", "slalom", "70 passes", "removal error", "Trust slalom most",
+                 "Why <not>.", "123 sequences", "put “superb” first"):  # fmt: skip
         assert part in document
     assert document.count('class="star"') == 3
-    assert "Tried on the model" not in page(comparison())
+    assert "Tested on the model" not in page(comparison())
 
 
 def test_hostile_text_stays_text():
@@ -174,8 +191,9 @@ def test_the_figure_takes_text_literally():
 def test_a_single_method_needs_no_matrix():
     one = comparison(explanations={"slalom": sample()}, agreement=np.ones((1, 1)))
     assert "rank agreement" not in drawn(draw(one))
-    assert "rank the words alike" not in as_text(one)
-    assert "rank the words alike" not in page(one)
+    assert as_text(one).startswith("positive (98 %).\n")
+    assert "Agreement" not in as_text(one)
+    assert "Agreement" not in page(one)
 
 
 def test_a_notebook_does_not_take_the_figure_for_an_empty_one():

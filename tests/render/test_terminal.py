@@ -2,6 +2,7 @@
 
 import io
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -137,7 +138,7 @@ def rows_of(text: str) -> list[str]:
 def test_the_table_leads_from_the_base_to_the_score() -> None:
     explanation = in_context()
     first, *words, last = rows_of(as_text(explanation, View(top=50)))
-    assert first.split()[:3] == ["(empty", "text)", signed(explanation.base)]
+    assert first.split()[:3] == ["(empty", "text)", signed(explanation.base, 1.0)]
     assert last.split()[:3] == ["=", "score", signed(explanation.target.score)]
     assert len(words) == len(explanation.players)
 
@@ -215,3 +216,15 @@ def test_long_texts_are_shown_in_whole_sentences() -> None:
     for sentence in re.split(r"(?<=\.) ", shown.replace("[…]", "").strip()):
         assert sentence.strip() in (told, spare[:49].strip())
     assert told in shown
+
+
+def test_rounding_is_not_shown_beside_real_effects() -> None:
+    text = as_text(in_context())
+    assert "e−" not in text
+    explanation = in_context()
+    effects = np.where(np.arange(len(explanation.players)) < 4, -4.2e-8, 2.0)
+    errors = {"effect": np.full(len(effects), 7e-5)}
+    tiny = replace(explanation, scores={"effect": effects}, errors=errors)
+    shown = as_text(tiny)
+    assert "e−" not in shown
+    assert "0.00 ±0.00" in shown

@@ -81,7 +81,7 @@ def test_what_would_turn_it_is_told_with_the_models_own_answer() -> None:
     ]
     other = replace(core, players=(kept,), label="no")
     assert together.turning(replace(in_context(), flip=None, core=other)) == [
-        "“good” alone says no (verified: +3.50)."
+        "“good” alone is enough for no, the model's answer (verified: yes scores +3.50)."
     ]
 
 

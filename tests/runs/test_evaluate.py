@@ -233,7 +233,7 @@ def test_mistakes_are_said_before_the_work(demo):
     with pytest.raises(SettingError, match="methods is 'lime', not a list"):
         evaluate(EXAMPLES, demo, "lime", ["deletion"])
     classifier = piste.from_function(additive({}))
-    with pytest.raises(SettingError, match="drawn anew"):
+    with pytest.raises(SettingError, match="redrawn"):
         evaluate(EXAMPLES, classifier, ["lime"], ["randomisation"])
 
 

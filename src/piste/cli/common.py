@@ -28,12 +28,14 @@ class Result(Protocol):
     def plot(self, path: Path | None = None) -> object: ...
 
 
-def shown(result: object, show: "Callable[[Any], None]") -> None:
+def shown(
+    result: object, show: "Callable[[Any], None]", as_text: "Callable[[Any], str]" = str
+) -> None:
     """On a terminal as wide and as coloured as that is; elsewhere plain, without padding."""
     if sys.stdout.isatty():
         show(result)
     else:
-        typer.echo(str(result))
+        typer.echo(as_text(result))
 
 
 def first_time(what: str) -> bool:

@@ -1,5 +1,6 @@
 """`piste compare`: one text, one decision, several explanations."""
 
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -41,13 +42,15 @@ def compare(
     figure: options.FigureFile = None,
     device: options.Device = None,
     trust_remote_code: options.TrustRemoteCode = False,
+    brief: options.Brief = False,
+    quiet: options.Quiet = False,
     **settings: Any,
 ) -> None:
     """Compare methods on one text: where they agree, what they cost, which to trust."""
     import piste
     from piste.cli.progress import LateBar
     from piste.compare import SEVEN, named
-    from piste.render.comparison_terminal import show
+    from piste.render.comparison_terminal import as_text, show
 
     check_quotes(text, context.args)
     wanted = read(text, file, "compare")
@@ -60,6 +63,6 @@ def compare(
         comparison = piste.compare(
             wanted, classifier, chosen, pair=pair, measure=measure, progress=bar, **settings
         )
-    write(comparison, json, html, figure)
-    if json != "-":
-        shown(comparison, show)
+    write(comparison, json, html, figure, quiet)
+    if json != "-" and not quiet:
+        shown(comparison, partial(show, brief=brief), partial(as_text, brief=brief))

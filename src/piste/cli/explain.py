@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from piste.models.protocol import Classifier
     from piste.result.explanation import Explanation
 
-SHOWN: Any = {"rich_help_panel": "What to show"}
 UNFAITHFUL = 3  # exit code of --min-fidelity
 Question = tuple[tuple[str, ...], str]  # label words, and the prompt that asks for one
 
@@ -61,19 +60,17 @@ def explain(
         typer.Option(help="With --labels: file with the question; {text} marks the text."),
     ] = None,
     api: Annotated[str, typer.Option(help="With --endpoint: chat or completions.")] = "chat",
-    brief: Annotated[
-        bool, typer.Option("--brief", help="Show the answer and the words only.", **SHOWN)
-    ] = False,
-    top: Annotated[int, typer.Option(help="Words to show.", min=1, **SHOWN)] = 10,
+    brief: options.Brief = False,
+    top: Annotated[int, typer.Option(help="Words to show.", min=1, **options.SHOWN)] = 10,
     help_scores: Annotated[
         bool,
         typer.Option(
-            "--help-scores", help="Show what the scores mean and how they came about.", **SHOWN
+            "--help-scores",
+            help="Show what the scores mean and how they came about.",
+            **options.SHOWN,
         ),
     ] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", help="Show nothing: files and exit code only.", **SHOWN)
-    ] = False,
+    quiet: options.Quiet = False,
     min_fidelity: Annotated[
         float | None,
         typer.Option(

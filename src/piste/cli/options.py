@@ -13,6 +13,7 @@ from piste.options import Options
 
 Command = TypeVar("Command", bound=Callable[..., None])
 PANEL = "How to explain"
+SHOWN: Any = {"rich_help_panel": "What to show"}
 NOT_SHOWN = ("batch_tokens",)  # for programs: the scores stay the same
 
 
@@ -106,6 +107,12 @@ Device = Annotated[
     typer.Option(
         help="cpu, cuda or mps. Default: cpu.", autocompletion=among("cpu", "cuda", "mps")
     ),
+]
+Brief = Annotated[
+    bool, typer.Option("--brief", help="Show the answer and the words only.", **SHOWN)
+]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", help="Show nothing: files and exit code only.", **SHOWN)
 ]
 TrustRemoteCode = Annotated[
     bool,

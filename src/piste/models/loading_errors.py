@@ -96,7 +96,7 @@ def _unsafe_pickle(source: str) -> ModelError:
     return ModelError(
         f"Cannot load the weights of {source!r}: its pickle holds more than weights, and could run"
         " code.",
-        "Use a copy in the safetensors format; from a source you trust, save the model anew with"
+        "Use a copy in the safetensors format; from a source you trust, save the model again with"
         " save_pretrained().",
     )
 

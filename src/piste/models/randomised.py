@@ -22,7 +22,7 @@ def redrawn(classifier: Classifier, seed: int = 0) -> Classifier:
     model = getattr(origin, "model", None)
     if not isinstance(model, torch.nn.Module) or not dataclasses.is_dataclass(origin):
         raise SettingError(
-            f"The weights of {classifier.name!r} cannot be drawn anew.",
+            f"The weights of {classifier.name!r} cannot be redrawn at random.",
             "Load the model itself with piste.load(), or leave the randomisation metric out.",
         )
     fresh = copy.deepcopy(model)

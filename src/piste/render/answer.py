@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from itertools import combinations
 
 from piste.decision import RAW
@@ -37,13 +38,20 @@ def decided(explanation: Explanation) -> str:
 def reasons(explanation: Explanation) -> list[Row]:
     """The words that brought the score to where it is, strongest first, at most three.
 
-    They are beyond chance, and at least half as strong as the strongest.
+    They are beyond chance, and at least half as strong as the strongest. A punctuation mark is
+    named only if it is itself the strongest.
     """
     name, up = explanation.primary, _risen(explanation)
     rows = [row for row in explanation.top(len(explanation.players)) if _counts(row, explanation)]
     rows = [row for row in rows if (row.scores[name] > 0) == up]
     least = COMPARABLE * max((abs(row.scores[name]) for row in rows), default=0.0)
-    return [row for row in rows if abs(row.scores[name]) >= least][:MOST]
+    rows = [row for row in rows if abs(row.scores[name]) >= least]
+    return [row for row in rows if row is rows[0] or _has_letters(row)][:MOST]
+
+
+def _has_letters(row: Row) -> bool:
+    """Whether it is more than punctuation; symbols such as emoji are."""
+    return any(not unicodedata.category(character).startswith("P") for character in row.player.text)
 
 
 def _counts(row: Row, explanation: Explanation) -> bool:
@@ -84,8 +92,7 @@ def _because(explanation: Explanation) -> str:
 
 
 def _joined(explanation: Explanation, rows: list[Row]) -> str:
-    """“How” + “many” where words act together for the answer; else “superb” and “fine”."""
-    quoted = [f"“{one_line(row.player.text)}”" for row in rows]
+    """“How” + “many”, as they are read, where words act together; else “superb” and “fine”."""
     pairs = together.sure_pairs(explanation)
     sign = 1 if _risen(explanation) else -1
     linked = {
@@ -95,5 +102,9 @@ def _joined(explanation: Explanation, rows: list[Row]) -> str:
     }
     groups = [row.player.group for row in rows]
     if len(groups) > 1 and all(frozenset(two) in linked for two in combinations(groups, 2)):
-        return " + ".join(quoted)
-    return words.listed(quoted)
+        return " + ".join(map(_quoted, sorted(rows, key=lambda row: row.player.start)))
+    return words.listed([_quoted(row) for row in rows])
+
+
+def _quoted(row: Row) -> str:
+    return f"“{one_line(row.player.text)}”"

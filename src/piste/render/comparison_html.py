@@ -30,7 +30,7 @@ class Stretch:
 
 def fragment(comparison: Comparison) -> str:
     """The compact page in a frame of its own, for a cell of a notebook."""
-    return framed(page(comparison, compact=True), words.decision(comparison.first.target))
+    return framed(page(comparison, compact=True), said.headline(comparison))
 
 
 def page(comparison: Comparison, compact: bool = False) -> str:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from rich.color import Color
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.style import Style
 from rich.table import Table
@@ -26,49 +26,80 @@ GROUND: RGB = (112, 112, 112)
 WEIGHT: RGB = (130, 100, 205)
 
 
-def show(comparison: Comparison, console: Console | None = None) -> None:
-    """Print the comparison to the terminal, or to the given console."""
+def show(comparison: Comparison, console: Console | None = None, brief: bool = False) -> None:
+    """Print the comparison to the terminal, or to the given console.
+
+    brief: the answer and what each method finds, and no more.
+    """
     console = console or Console()
     coloured = console.color_system is not None
-    console.print(plain(words.decision(comparison.first.target), "bold"))
-    console.print(Padding(_rows(comparison, coloured), (1, 0)))
-    if coloured:
-        console.print(Padding(_colour_key(comparison), (0, 0, 1, 0)))
-    if len(comparison.explanations) > 1:
-        console.print(plain("How far they rank the words alike", "bold"))
-        console.print(Padding(_matrix(comparison), (0, 2)))
-        console.print(Padding(plain(f"{said.AGREEMENT}.", "dim"), (0, 2, 1, 2)))
+    console.print(plain(said.headline(comparison), "bold"))
     if comparison.measured:
-        console.print(plain("Tried on the model", "bold"))
-        console.print(Padding(_figures(comparison), (0, 2)))
-        for meaning in (said.DELETION, said.INSERTION, said.REMOVAL):
-            console.print(Padding(plain(f"{meaning}.", "dim"), (0, 2)))
-        how = f"{said.measured_how(comparison)} {said.LITTLE}"
-        console.print(Padding(plain(how, "dim"), (0, 2, 1, 2)))
-    console.print(plain(said.verdict(comparison), "bold"))
-    for name, reason in comparison.failed.items():
-        console.print(plain(f"Not compared: {name}. {reason}", "dim"))
+        console.print(plain(said.verdict(comparison), "bold"))
+    console.print(Padding(_methods(comparison, coloured), (1, 0, 0, 0)))
+    if brief:
+        return
+    for part in _more(comparison, coloured):
+        console.print(part)
 
 
-def as_text(comparison: Comparison) -> str:
+def as_text(comparison: Comparison, brief: bool = False) -> str:
     """The same as plain text, without colours or escape codes."""
-    return captured(lambda console: show(comparison, console))
+    return captured(lambda console: show(comparison, console, brief))
 
 
-def _rows(comparison: Comparison, coloured: bool) -> Table:
-    grid = Table.grid(padding=(0, 2, 1, 0) if coloured else (0, 2, 0, 0))
-    grid.add_column(no_wrap=True)
+def _more(comparison: Comparison, coloured: bool) -> list[RenderableType]:
+    """What stands under the methods."""
+    parts: list[RenderableType] = []
+    if coloured:
+        parts.append(Padding(_colour_key(comparison), (0, 2)))
+    if len(comparison.explanations) > 1:
+        parts += _titled("Agreement", _matrix(comparison), [f"{said.AGREEMENT}."])
+    if comparison.measured:
+        meanings = [f"{meaning}." for meaning in (said.DELETION, said.INSERTION, said.REMOVAL)]
+        how = f"{said.measured_how(comparison)} {said.LITTLE}"
+        parts += _titled("Tested on the model", _figures(comparison), [*meanings, how])
+    else:
+        parts.append(Padding(plain(said.verdict(comparison)), (1, 0, 0, 0)))
+    return parts + [
+        Padding(plain(f"Not compared: {name}. {reason}", "dim"), (1, 0, 0, 0))
+        for name, reason in comparison.failed.items()
+    ]
+
+
+def _titled(title: str, table: Table, notes: Sequence[str]) -> list[RenderableType]:
+    """A table under its title, and what its figures mean."""
+    return [
+        Padding(plain(title, "bold"), (1, 0, 0, 0)),
+        Padding(table, (0, 2)),
+        *(Padding(plain(note, "dim"), (0, 2)) for note in notes),
+    ]
+
+
+def _methods(comparison: Comparison, coloured: bool) -> Table:
+    """What each method finds and costs: the text in colours, or its strongest words."""
+    table = Table(
+        box=None, header_style="bold", padding=(0, 2, 1, 0) if coloured else (0, 2, 0, 0),
+        pad_edge=False, show_header=not coloured,
+    )  # fmt: skip
+    table.add_column(plain("  method"), no_wrap=True)
     if not coloured:  # nothing to stack the cost under
-        grid.add_column(no_wrap=True)
-    grid.add_column(ratio=1)
+        table.add_column("cost", no_wrap=True)
+    table.add_column(_words_title(comparison), ratio=1)
     parts = said.shared_excerpt(comparison, CHARACTERS)
     for number, (name, explanation) in enumerate(comparison.explanations.items(), start=1):
-        title, cost = plain(f"{number} {name}", "bold"), plain(said.spent(explanation), "dim")
+        title, cost = plain(f"  {number} {name}", "bold"), plain(said.spent(explanation), "dim")
         if coloured:
-            grid.add_row(Text("\n").join([title, cost]), _highlighted(explanation, parts))
+            under = Text.assemble("    ", cost)
+            table.add_row(Text("\n").join([title, under]), _highlighted(explanation, parts))
         else:
-            grid.add_row(title, cost, _strongest(explanation))
-    return grid
+            table.add_row(title, cost, _strongest(explanation))
+    return table
+
+
+def _words_title(comparison: Comparison) -> Text:
+    label = words.named(comparison.first.target)
+    return plain(f"strongest {comparison.first.unit}s (+ for {label}, − against)")
 
 
 def _highlighted(explanation: Explanation, parts: Sequence[Segment]) -> Text:
@@ -112,7 +143,7 @@ def _colour_key(comparison: Comparison) -> Text:
     key.append_text(plain(f" {words.named(comparison.first.target)}"))
     if all(map(said.has_side, comparison.explanations.values())):
         return key
-    return key.append("   ").append(" weighs ", _style(1.0, sided=False)).append(" without a side")
+    return key.append("   ").append(" weight ", _style(1.0, sided=False)).append(" without a side")
 
 
 def _table(titles: Sequence[str]) -> Table:

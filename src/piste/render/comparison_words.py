@@ -1,12 +1,16 @@
 """What a comparison says, in plain sentences; the same ones in every rendering."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
 
 import numpy as np
 
 from piste.arrays import FloatArray
 from piste.compare import Comparison, Figures
+from piste.render.answer import decided
+from piste.render.clean import one_line
 from piste.render.segments import Segment, excerpt, segments
 from piste.render.shades import strengths
 from piste.render.words import asked, listed
@@ -14,32 +18,78 @@ from piste.result.explanation import Explanation
 from piste.result.scores import score
 
 DELETION = (
-    "deletion: the words that the method scores highest are removed one after the other; how far "
-    "the probability falls, the mean over the curve. Higher is better"
+    "deletion: the words the method scores highest are removed one after the other; the mean fall "
+    "of the label's probability. Higher is better"
 )
 INSERTION = (
-    "insertion: only those words are kept; what the probability still lacks, the mean over the "
-    "curve (below 0: they say more than the whole). Lower is better"
+    "insertion: only those words are kept; how much of the probability is missing on average "
+    "(below 0: they say more than the whole text). Lower is better"
 )
 REMOVAL = (
-    "removal error: a few random words are removed; how far the change that the method predicts "
-    "is from the true one. 0 is perfect, 1 is like predicting no change. Lower is better"
+    "removal error: a few random words are removed; how wrong the method's prediction of the "
+    "change is. 0 is perfect, 1 is no better than predicting no change. Lower is better"
 )
 AGREEMENT = (
-    "1: the same order of words, 0: unrelated, −1: the opposite (Spearman). Where one method has "
-    "no side, the sizes of the scores are compared"
+    "Spearman's rank correlation of the scores: 1 the same order, 0 unrelated, −1 reversed. Where "
+    "a method takes no side, only the sizes of the scores are compared"
 )
 LEAST = 0.005  # a fall of the probability that is shown as more than 0.00
-LITTLE = "One text is little evidence: compare several before choosing a method for good."
-_ADVICE = "Measure it (--measure, or measure=True) to see which one to trust on this text."
+ALIKE, PARTLY = 0.8, 0.5  # the lowest agreement of two methods that rank alike, or partly
+LITTLE = "One text is little evidence: compare several before you settle on a method."
+_ADVICE = "Add --measure (measure=True) to see which one to trust on this text."
+
+
+def headline(comparison: Comparison) -> str:
+    """What the model decided, and whether the methods agree on why.
+
+    "positive (81 %). Both methods put “superb” first; they rank the words alike (...)."
+    """
+    said = f"{decided(comparison.first)}."
+    if len(comparison.explanations) < 2:
+        return said
+    return f"{said} {_first_words(comparison)}; {_ranking(comparison)}."
+
+
+def _first_words(comparison: Comparison) -> str:
+    """Which word the methods put first: "5 of 7 methods put “superb” first"."""
+    explanations = list(comparison.explanations.values())
+    firsts = Counter(one.top(1)[0].player.text for one in explanations)
+    word, votes = firsts.most_common(1)[0]
+    if votes == 1:
+        return f"Each method puts a different {comparison.first.unit} first"
+    many = len(explanations)
+    who = ("Both" if many == 2 else f"All {many}") if votes == many else f"{votes} of {many}"
+    return f"{who} methods put “{one_line(word)}” first"
+
+
+def _ranking(comparison: Comparison) -> str:
+    """How far the methods rank the words alike, by the two that agree least."""
+    least, units = least_alike(comparison), f"{comparison.first.unit}s"
+    if least is None:
+        return f"their rankings of the {units} cannot be compared"
+    value, pair = least
+    if value >= ALIKE:
+        return f"they rank the {units} alike (correlation {share(value)} or more)"
+    alike = "only partly alike" if value >= PARTLY else "differently"
+    return f"{listed(pair)} rank the {units} {alike} (correlation {share(value)})"
+
+
+def least_alike(comparison: Comparison) -> tuple[float, list[str]] | None:
+    """The lowest agreement of two methods and their names; None where none is known."""
+    names = list(comparison.explanations)
+    pairs = [
+        (float(comparison.agreement[i, j]), [names[i], names[j]])
+        for i, j in combinations(range(len(names)), 2)
+    ]
+    return min((pair for pair in pairs if math.isfinite(pair[0])), default=None)
 
 
 def spent(explanation: Explanation) -> str:
-    """The cost, short: "70 forward passes, 0.4 s"."""
+    """The cost, short: "43 passes, 0.4 s", in forward passes of the full text where known."""
     if explanation.elsewhere:
-        return "cost not counted"
+        return "not counted"
     cost = explanation.cost
-    return f"{asked(explanation)}, {cost.query_seconds + cost.fit_seconds:.1f} s"
+    return f"{asked(explanation, unit='pass')}, {cost.query_seconds + cost.fit_seconds:.1f} s"
 
 
 def has_side(explanation: Explanation) -> bool:
@@ -93,7 +143,7 @@ def best_removal(comparison: Comparison) -> list[str]:
 
 
 def verdict(comparison: Comparison) -> str:
-    """Which one to trust here, from what was measured."""
+    """Which one to trust here, from what was measured; how to measure it where it was not."""
     if not comparison.measured:
         return _ADVICE
     if all(f.deletion is None and f.removal_error is None for f in comparison.measured.values()):
@@ -118,8 +168,8 @@ def _useful_prediction(comparison: Comparison) -> list[str]:
 def _on_both(comparison: Comparison, names: Sequence[str]) -> str:
     figures = comparison.measured[names[0]]
     return (
-        f"Here, trust {listed(names)} most: none finds words that matter more (deletion "
-        f"{figure(figures.deletion)}), and none predicts better what removing words does "
+        f"Trust {listed(names)} most here: no other method finds words that matter more (deletion "
+        f"{figure(figures.deletion)}) or predicts better what happens when words are removed "
         f"(removal error {figure(figures.removal_error)})."
     )
 
@@ -131,14 +181,14 @@ def _on_ranking(comparison: Comparison, names: Sequence[str]) -> str:
             "the highlights as reasons."
         )
     value = figure(comparison.measured[names[0]].deletion)
-    return f"For which words decide, trust {listed(names)} here (deletion {value})."
+    return f"Trust {listed(names)} on which words decide (deletion {value})."
 
 
 def _on_prediction(comparison: Comparison, names: Sequence[str]) -> str:
     if not names:
-        return "None predicts what removing words does better than predicting no change."
+        return "No method predicts what removing words does better than predicting no change."
     error = figure(comparison.measured[names[0]].removal_error)
-    return f"For how much a word changes, trust {listed(names)} (removal error {error})."
+    return f"Trust {listed(names)} on how much a word changes (removal error {error})."
 
 
 def measured_how(comparison: Comparison) -> str:

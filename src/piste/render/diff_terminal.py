@@ -70,17 +70,17 @@ def _table(diff: Diff, width: int) -> Table:
         cells = [*map(plain, empty), plain(words.signed(diff.base))]
         table.add_row(plain("  empty text"), *cells, *([_bar(diff.base, top)] if bars else []))
     for word in rows:
-        was = plain(words.signed(word.score_before)) if word.before else Text("–", "dim")
-        now = plain(words.signed(word.score_after)) if word.after else Text("–", "dim")
-        cells = [was, now, _changed(word.change, word.error)]
+        was = plain(words.signed(word.score_before, top)) if word.before else Text("–", "dim")
+        now = plain(words.signed(word.score_after, top)) if word.after else Text("–", "dim")
+        cells = [was, now, _changed(word.change, word.error, top)]
         bar = [_bar(word.change, top)] if bars else []
         table.add_row(plain(f"  {said.named(diff, word)}"), *cells, *bar)
     return table
 
 
-def _changed(change: float, error: float | None) -> Text:
-    text = plain(words.signed(change))
-    return text.append(f" {words.give_or_take(error)}", "dim") if error else text
+def _changed(change: float, error: float | None, top: float) -> Text:
+    text = plain(words.signed(change, top))
+    return text.append(f" {words.give_or_take(error, top)}", "dim") if error else text
 
 
 def _bar(change: float, top: float) -> Text:

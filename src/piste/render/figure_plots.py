@@ -79,7 +79,7 @@ def _step(axes: Axes, row: int, step: Step, outer: bool) -> None:
 
 def _amount(step: Step, outer: bool, least: float) -> str:
     if outer:
-        return words.signed(step.end)
+        return words.signed(step.end if abs(step.end) >= least else 0.0)
     change = step.change if abs(step.change) >= least else 0.0
     error = f" {words.give_or_take(step.error)}" if step.error and step.error >= least else ""
     return f"{words.signed(change)}{error}"

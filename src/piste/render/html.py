@@ -49,6 +49,7 @@ def page(explanation: Explanation, compact: bool = False) -> str:
     return environment.get_template("page.html.j2").render(
         ex=explanation,
         compact=compact,
+        largest={name: words.largest(explanation, name) for name in explanation.scores},
         answer=answer,
         words=words,
         trust=trust,

@@ -131,9 +131,10 @@ def _waterfall(explanation: Explanation, steps: Sequence[Step], top: int) -> lis
     empty = "(empty text)" if explanation.second is None else "(empty texts)"
     lines = [_edge(empty, primary, steps[0].start, scale)]
     for step, row in zip(steps, explanation.top(top), strict=False):
-        lines.append(Line(name_of(row, explanation), _scores(row), _from_to(step, scale)))
+        scores = _scores(row, explanation)
+        lines.append(Line(name_of(row, explanation), scores, _from_to(step, scale)))
     for step in steps[len(lines) - 1 :]:
-        change = {primary: plain(words.signed(step.change))}
+        change = {primary: plain(words.signed(step.change, words.largest(explanation, primary)))}
         lines.append(Line(step.label, change, _from_to(step, scale), "dim"))
     return [*lines, _edge("= score", primary, target.score, scale)]
 
@@ -154,7 +155,8 @@ def _edge(name: str, primary: str, place: float, scale: _Scale) -> Line:
     def bar(width: int) -> Text:
         return Text(f"{'':{min(scale.column(place, width), width - 1)}}{EDGE}")
 
-    return Line(name, {primary: plain(words.signed(place))}, bar, "bold")
+    score = words.signed(place, scale.high - scale.low)
+    return Line(name, {primary: plain(score)}, bar, "bold")
 
 
 def _from_to(step: Step, scale: _Scale) -> Callable[[int], Text]:
@@ -170,8 +172,9 @@ def _from_to(step: Step, scale: _Scale) -> Callable[[int], Text]:
 def _both_sides(explanation: Explanation, top: int) -> list[Line]:
     rows = explanation.top(top)
     most = max((abs(row.scores[explanation.primary]) for row in rows), default=0.0)
+    primary = explanation.primary
     return [
-        Line(name_of(row, explanation), _scores(row), _to_a_side(row, explanation.primary, most))
+        Line(name_of(row, explanation), _scores(row, explanation), _to_a_side(row, primary, most))
         for row in rows
     ]
 
@@ -195,12 +198,12 @@ def name_of(row: Row, explanation: Explanation) -> str:
     return f"{one_line(row.player.text, NAME - len(times) - len(which))}{times}{which}"
 
 
-def _scores(row: Row) -> dict[str, Text]:
-    return {name: _score(row, name) for name in row.scores}
+def _scores(row: Row, explanation: Explanation) -> dict[str, Text]:
+    return {name: _score(row, name, words.largest(explanation, name)) for name in row.scores}
 
 
-def _score(row: Row, name: str) -> Text:
-    text = plain(words.signed(row.scores[name]))
+def _score(row: Row, name: str, largest: float) -> Text:
+    text = plain(words.signed(row.scores[name], largest))
     if row.errors.get(name):  # the model's own answers have none
-        text.append(f" {words.give_or_take(row.errors[name])}", "dim")
+        text.append(f" {words.give_or_take(row.errors[name], largest)}", "dim")
     return text

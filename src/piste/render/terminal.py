@@ -126,8 +126,9 @@ def _classes(explanation: Explanation, top: int, width: int) -> Table:
     room = min(CLASSES, max(1, (width - 20) // 9))
     for label in list(names)[:room]:
         table.add_column(_plain(one_line(label, 14)), justify="right", no_wrap=True)
+    largest = max(words.largest(explanation, name) for name in names.values())
     for row in explanation.top(top):
-        cells = [words.signed(row.scores[name]) for name in list(names.values())[:room]]
+        cells = [words.signed(row.scores[name], largest) for name in list(names.values())[:room]]
         table.add_row(_plain(f"  {rows.name_of(row, explanation)}"), *map(_plain, cells))
     return table
 

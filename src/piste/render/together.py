@@ -48,7 +48,7 @@ def _sentence(explanation: Explanation, pair: Pair) -> str:
 
 
 def _amount(pair: Pair) -> str:
-    return f"{signed(pair.effect)}{error_of(pair.error)}"
+    return f"{signed(pair.effect)}{error_of(pair.error, abs(pair.effect))}"
 
 
 def _relation(explanation: Explanation, pair: Pair, first: str, second: str) -> str:
@@ -114,12 +114,12 @@ def keeps(explanation: Explanation) -> str | None:
     core = explanation.core
     if core is None:
         return None
-    several, label = len(core.players) > 1, one_line(core.label)
+    are, label = "are" if len(core.players) > 1 else "is", one_line(core.label)
+    enough = f"{_words(explanation, core)} alone {are} enough for {label}"
     if core.label == explanation.target.label:
-        verb = f"{'are' if several else 'is'} enough for {label}"
-    else:
-        verb = f"{'say' if several else 'says'} {label}"
-    return f"{_words(explanation, core)} alone {verb} (verified: {signed(core.score)})."
+        return f"{enough} (verified: {signed(core.score)})."
+    own = one_line(explanation.target.label)
+    return f"{enough}, the model's answer (verified: {own} scores {signed(core.score)})."
 
 
 def _words(explanation: Explanation, players: PlayerSet) -> str:
@@ -134,7 +134,8 @@ def base(explanation: Explanation) -> str | None:
     if explanation.base is None or "effect" not in explanation.scores:
         return None
     empty = "empty text scores" if explanation.second is None else "empty texts score"
-    start, end = signed(explanation.base), signed(explanation.target.score)
+    ends = (explanation.base, explanation.target.score)
+    start, end = (signed(score, max(map(abs, ends))) for score in ends)
     every = f"the effects of all {explanation.unit}s lead from there to {end}"
     return f"The {empty} {start}; {every}."
 
@@ -159,6 +160,6 @@ def ordinal(number: int) -> str:
     return f"{number}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
 
 
-def error_of(error: float) -> str:
+def error_of(error: float, largest: float = 0.0) -> str:
     """±0.20, or nothing where the number is exact."""
-    return f" {give_or_take(error)}" if error else ""
+    return f" {give_or_take(error, largest)}" if error else ""

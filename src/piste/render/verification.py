@@ -39,7 +39,7 @@ def verdict(verification: Verification) -> str:
         verb = "differs" if len(by[FAILS]) == 1 else "differ"
         return f"The explanation does not hold: {words.listed(by[FAILS])} {verb}."
     if verification.again is None:
-        return "What could be tried holds, but the scores could not be made again."
+        return "What could be checked holds, but the scores could not be recomputed."
     return "The explanation holds."
 
 

@@ -85,7 +85,7 @@ def _bar(step: Step, name: str, top: float, axis: tuple[Span, Span], outer: bool
     low, high = (scaled(x, span, sides) for x in _reach(step))
     least = LEAST * (span[1] - span[0])
     change = step.change if abs(step.change) >= least else 0.0
-    amount = words.signed(step.end if outer else change)
+    amount = words.signed(step.end if outer else change, span[1] - span[0])
     error = words.give_or_take(step.error) if step.error and step.error >= least else ""
     way = f", from {words.signed(step.start)} to {words.signed(step.end)}"
     return Bar(

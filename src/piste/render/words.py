@@ -9,6 +9,7 @@ from piste.render.clean import one_line
 from piste.result.explanation import Explanation, Target
 from piste.result.scores import CLASS, score
 
+NOTHING = 1e-3  # of the largest number beside it: a smaller one reads 0.00
 _SIDES = "Above 0 it speaks for {label}, below 0 against"
 _BOTH = "Above 0 it speaks for “{label}”, below 0 for “{rival}”"
 _UP = "Above 0 it speaks for a higher number, below 0 for a lower one"
@@ -18,12 +19,17 @@ ERRORS = (
 )
 
 
-def signed(number: float) -> str:
-    """A score with its sign, short: +0.42, −3.10, +0.002, 0, +1.2e5."""
+def signed(number: float, largest: float = 0.0) -> str:
+    """A score with its sign, short: +0.42, −3.10, +0.002, 0, +1.2e5.
+
+    largest: of the numbers beside it. Next to +2.00 nobody reads −4.2e−8: it is 0.00 there.
+    """
     if not math.isfinite(number):
         return "–"
     if number == 0:
         return "0"
+    if abs(number) < NOTHING * largest:
+        return "0.00"
     if 0.005 <= abs(number) < 10_000:
         return f"{number:+.2f}".replace("-", "−")
     if 0.0005 <= abs(number) < 0.005:
@@ -81,10 +87,17 @@ def sides(target: Target) -> tuple[str, str]:
     return ("lowers", "raises") if target.scale == RAW else ("against", "for")
 
 
-def give_or_take(error: float) -> str:
-    """A standard error, short: ±0.05."""
+def largest(explanation: Explanation, name: str) -> float:
+    """The largest of the scores of that name, in size; 0 where there is none."""
+    return max((abs(x) for x in explanation.scores[name].tolist() if math.isfinite(x)), default=0.0)
+
+
+def give_or_take(error: float, largest: float = 0.0) -> str:
+    """A standard error, short: ±0.05; largest: as for `signed`."""
     if not error:
         return "±0"
+    if error < NOTHING * largest:
+        return "±0.00"
     if 0.005 <= error < 100:
         return f"±{error:.2f}"
     if 0.0005 <= error < 0.005:
@@ -136,16 +149,16 @@ def cost(explanation: Explanation, counts: bool = True) -> str:
         return f"not counted for {explanation.method}; {spent.forwards:,} sequences to check it"
     said = f"{_sequences(spent.forwards)}, {spent.tokens:,} tokens"
     if spent.passes is not None:
-        said = f"{_passes(spent.passes)} of the full text" + (f" ({said})" if counts else "")
+        said = f"{asked(explanation)} of the full text" + (f" ({said})" if counts else "")
     return f"{said}, {seconds:.1f} s"
 
 
-def asked(*explanations: Explanation) -> str:
+def asked(*explanations: Explanation, unit: str = "forward pass") -> str:
     """What all of them asked the model: "70 forward passes", or "412 sequences" of old files."""
     passes = [explanation.cost.passes for explanation in explanations]
     known = [one for one in passes if one is not None]
     if len(known) == len(passes):
-        return _passes(sum(known))
+        return _passes(sum(known), unit)
     return _sequences(sum(explanation.cost.forwards for explanation in explanations))
 
 
@@ -153,9 +166,9 @@ def _sequences(count: int) -> str:
     return "1 sequence" if count == 1 else f"{count:,} sequences"
 
 
-def _passes(passes: float) -> str:
-    number = f"{passes:,.0f}" if passes >= 10 else f"{passes:.1f}".removesuffix(".0")
-    return f"{number} forward {'pass' if number == '1' else 'passes'}"
+def _passes(count: float, unit: str) -> str:
+    number = f"{count:,.0f}" if count >= 10 else f"{count:.1f}".removesuffix(".0")
+    return f"{number} {unit}{'' if number == '1' else 'es'}"
 
 
 def meanings(explanation: Explanation) -> dict[str, str]:

@@ -193,7 +193,7 @@ def _weights_note(weights: Sequence[float]) -> str:
     return (
         f"The text is longer than the model reads: it was explained in {len(weights)} windows. The"
         f" score is the mean of the model's answers to them, weighed by their tokens ({shares}"
-        f"{more}); agreement is that of the worst window."
+        f"{more}); fidelity is that of the worst window."
     )
 
 

@@ -222,7 +222,7 @@ def read(
         except DAMAGED as error:
             raise FileError(
                 f"{path} cannot be read: {str(error)[:200]}.",
-                "Run the same `piste run` again: it makes what is missing or damaged anew.",
+                "Run the same `piste run` again: what is missing or damaged is done again.",
             ) from error
         lacking = [name for name in columns or () if name not in known]
         if lacking:

@@ -60,7 +60,7 @@ class Difference:
     def __str__(self) -> str:
         worse = self.other if self.better == self.one else self.one
         if self.better is None:
-            return f"{self.metric}: {self.one} and {self.other} cannot be told apart"
+            return f"{self.metric}: no difference beyond chance between {self.one} and {self.other}"
         gap = self.interval
         sign = 1 if self.better == self.one else -1
         low, high = sorted((sign * gap.low, sign * gap.high))

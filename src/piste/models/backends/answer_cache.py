@@ -121,7 +121,7 @@ class AnswerCache:
         elif self._file is None:  # it cannot even be opened
             self._closed_until = math.inf
         self.problem = getattr(error, "strerror", None) or str(error)
-        self._warn("The answer cache %s fails (%s): questions are asked anew.", self.problem)
+        self._warn("The answer cache %s fails (%s): questions are asked again.", self.problem)
 
     def _after_damage(self, statement: str, values: tuple[str, ...]) -> Any | None:
         """The statement on a new file; the damaged one is renamed."""

@@ -127,7 +127,7 @@ class CompiledClassifier:
             if self.copy is None:
                 return ""  # `notes` tells why
         return (
-            "The model was changed after it was loaded, so it was compiled anew."
+            "The model was changed after it was loaded, so it was compiled again."
             ' While you are training it, load it with backend="torch".'
         )
 

@@ -31,7 +31,7 @@ def folder_for(key: str, kind: str = "compiled") -> Path | None:
         if _is_private(place):
             return place / key
         log.warning(
-            "The cache %s can be written by other users and is not used; models are converted anew"
+            "The cache %s can be written by other users and is not used; models are converted again"
             " at every load. Remove it, or point PISTE_CACHE at a folder of your own.",
             place,
         )
@@ -56,7 +56,7 @@ def read(folder: Path) -> Any | None:
     try:
         if (folder / DIGEST).read_text() == _digest(folder):
             return openvino_runtime.library().Core().read_model(folder / GRAPH)
-        log.warning("The converted model in %s is damaged: converting it anew.", folder)
+        log.warning("The converted model in %s is damaged: converting it again.", folder)
     except (OSError, RuntimeError) as error:
         log.warning("Cannot read the converted model in %s: %s.", folder, first_line(error))
     remove(folder)

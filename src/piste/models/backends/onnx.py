@@ -156,7 +156,7 @@ def _compiled(file: Path) -> Network:
     except RuntimeError as error:
         raise ModelError(
             f"OpenVINO cannot use {file}: {loading_errors.first_line(error)}.",
-            "Export it anew, as a text classifier with dynamic axes; the file may be damaged.",
+            "Export it again, as a text classifier with dynamic axes; the file may be damaged.",
         ) from error
 
 

@@ -220,7 +220,7 @@ def _checked(network: Network, known: Mapping[str, Any]) -> Copy | None:
     for ids, expected in known["probes"]:
         gap = float(np.abs(copy.logits(np.array(ids, dtype=np.int64)) - expected).max())
         if not gap <= LARGEST_DIFFERENCE:
-            log.warning("The compiled model does not answer as torch did: compiling it anew.")
+            log.warning("The compiled model does not answer as torch did: compiling it again.")
             return None
         copy = dataclasses.replace(copy, difference=max(copy.difference, gap))
     return copy

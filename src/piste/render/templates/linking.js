@@ -35,17 +35,25 @@ function linking() {
     bows();
   }
 
-  const signed = (x) => {
+  // largest: of the numbers beside it; what is below a thousandth of it reads 0.00.
+  const signed = (x, largest = 0) => {
     if (x === null) return "–";
     if (x === 0) return "0";
     const size = Math.abs(x);
+    if (size < largest / 1000) return "0.00";
     const digits = size >= 0.005 && size < 10000 ? size.toFixed(2) : power(size);
     return (x > 0 ? "+" : "−") + digits;
   };
 
   const power = (size) => size.toExponential(1).replace("e+", "e").replace("-", "−");
 
-  const margin = (error) => (error ? ` ±${error >= 0.005 && error < 100 ? error.toFixed(2) : power(error)}` : "");
+  const margin = (error, largest = 0) => {
+    if (!error) return "";
+    if (error < largest / 1000) return " ±0.00";
+    return ` ±${error >= 0.005 && error < 100 ? error.toFixed(2) : power(error)}`;
+  };
+
+  const largestOf = (name) => Math.max(0, ...data.scores[name].map((x) => Math.abs(x)));
 
   let lit = [];
   let partners = [];
@@ -145,10 +153,11 @@ function linking() {
     title.textContent = data.labels[player] + (count > 1 ? ` (${count} times)` : "");
     tip.append(title);
     for (const name of data.told || data.names) {
-      line(name, signed(data.scores[name][player]) + margin(data.errors[name]?.[player]));
+      const largest = largestOf(name);
+      line(name, signed(data.scores[name][player], largest) + margin(data.errors[name]?.[player], largest));
     }
     for (const [partner, effect, error] of partnersOf(player)) {
-      line(`with ${data.labels[partner]}`, signed(effect) + margin(error));
+      line(`with ${data.labels[partner]}`, signed(effect) + margin(error, Math.abs(effect)));
     }
   }
 

@@ -55,8 +55,9 @@ export function waterfall({ base, score, steps }, scale, link, linked, range = r
   const [low, high] = range;
   const x = (value) => 2 + (96 * (value - low)) / (high - low || 1);
   const end = (title, value) => step(title, [value, value], x, link.signed(value), { class: "end" });
+  const largest = Math.max(0, ...steps.map(({ start, end }) => Math.abs(end - start)));
   const rows = steps.map(({ label, start, end, error, player }) => {
-    const change = [link.signed(end - start), error ? el("small", {}, link.margin(error)) : ""];
+    const change = [link.signed(end - start, largest), error ? el("small", {}, link.margin(error, largest)) : ""];
     return step(label, [start, end], x, change, linked && player !== null ? { "data-p": player } : {});
   });
   const body = el("tbody", {}, end("empty text", base), ...rows, end("whole text", score));

@@ -197,7 +197,7 @@ export class Removal {
     const cells = [
       el("td", {}, share === null ? "" : bar(share)),
       el("td", {}, share === null ? "" : percent(share)),
-      el("td", {}, this.link.signed(said.score), said.error ? el("small", {}, this.link.margin(said.error)) : ""),
+      el("td", {}, this.link.signed(said.score), said.error ? el("small", {}, this.link.margin(said.error, Math.abs(said.score))) : ""),
     ];
     return el("tr", { class: kind }, el("th", { scope: "row" }, title), ...cells);
   }

@@ -1,0 +1,95 @@
+"""Take the pictures of the pages with a browser: an explanation, and the served page.
+
+python scripts/page_pictures.py
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Browser, Page, sync_playwright
+
+import piste
+
+IMAGES = Path(__file__).parents[1] / "docs" / "images"
+TEXT = (
+    "The plot is thin and the jokes are not funny, but the acting is superb and the ending is"
+    " beautiful."
+)
+OTHER = TEXT.replace("superb", "dreadful")
+EXPLAINED = "#result:not(.sketch):not([hidden])"
+COLOURS = 128
+
+
+def taken(page: Page, name: str) -> None:
+    """The window as it is, in few enough colours that the file is small."""
+    page.screenshot(path=IMAGES / name)
+    with Image.open(IMAGES / name) as image:
+        flat = image.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+    flat.save(IMAGES / name, optimize=True)
+
+
+@contextmanager
+def window(browser: Browser, height: int, dark: bool = False) -> Iterator[Page]:
+    context = browser.new_context(
+        viewport={"width": 1280, "height": height}, color_scheme="dark" if dark else "light"
+    )
+    yield context.new_page()
+    context.close()
+
+
+@contextmanager
+def served() -> Iterator[str]:
+    """The address of `piste serve` with the embedded model."""
+    command = [sys.executable, "-m", "piste", "serve", "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        found = (re.search(r"http://\S+", line) for line in process.stderr)
+        yield next(match.group().rstrip(".") for match in found if match)
+        process.terminate()
+
+
+def explain(page: Page, address: str) -> None:
+    page.goto(address)
+    page.wait_for_selector(EXPLAINED)  # the example
+    page.locator("#given").fill(TEXT)
+    page.locator("#explain").click()
+    page.wait_for_selector(f"{EXPLAINED}:has-text('beautiful')")
+    page.wait_for_timeout(3000)
+
+
+def main() -> None:
+    with sync_playwright() as driver, tempfile.TemporaryDirectory() as folder:
+        own = driver.chromium.executable_path
+        browser = driver.chromium.launch(
+            executable_path=shutil.which("chromium") or own, args=["--no-sandbox"]
+        )
+        file = Path(folder) / "page.html"
+        piste.explain(TEXT, piste.load(backend="torch")).to_html(file)
+        with window(browser, 780) as page:
+            page.goto(file.as_uri())
+            taken(page, "page.png")
+        with served() as address:
+            with window(browser, 1000) as page:
+                explain(page, address)
+                page.locator("#text .w", has_text="thin").click()
+                page.wait_for_timeout(2000)
+                taken(page, "serve-light.png")
+            with window(browser, 1000, dark=True) as page:
+                explain(page, address)
+                page.locator("#other-text").fill(OTHER)
+                page.locator("#compare-side").click()
+                page.locator("#columns article").nth(1).wait_for()
+                page.locator("#columns").scroll_into_view_if_needed()
+                page.wait_for_timeout(1000)
+                taken(page, "serve-dark.png")
+
+
+if __name__ == "__main__":
+    main()
