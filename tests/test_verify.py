@@ -209,3 +209,34 @@ def test_large_weights_are_not_read(demo, monkeypatch):
     found, why = identity(demo)
     assert "weights" not in found
     assert "too large" in why
+
+
+def test_nothing_compared_is_nothing_verified(demo):
+    """A file without a record, on a model with other labels."""
+    then = replace(piste.explain(SENTENCE, demo), record=None)
+    other = piste.from_function(lambda texts: np.zeros((len(texts), 3)), ["a", "b", "c"])
+    assert not piste.verify(then, other).holds
+
+
+def test_large_errors_in_the_file_do_not_excuse_other_scores(demo):
+    then = piste.explain(SENTENCE, demo)
+    swapped = then.scores["effect"].copy()
+    low, high = int(swapped.argmin()), int(swapped.argmax())
+    swapped[[low, high]] = swapped[[high, low]]
+    forged = replace(
+        then,
+        scores=then.scores | {"effect": swapped},
+        errors=then.errors | {"effect": np.full_like(swapped, 5.0)},
+    )
+    assert not piste.verify(forged, demo).holds
+
+
+def test_an_edited_file_is_refused_in_words(demo):
+    """Too many outputs, a digest that is a number, a score that the method does not make."""
+    then = json.loads(piste.explain(SENTENCE, demo).to_json())
+    then["record"]["outputs"] = [0.0, 0.0, 9.0]
+    then["record"]["fingerprint"]["weights"] = 5
+    then["method"], then["settings"] = "occlusion", {}
+    found = piste.verify(piste.Explanation.from_dict(then), demo)
+    assert not found.holds
+    assert outcomes(found)["scores"] == "fails"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
@@ -49,7 +50,7 @@ class Check:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Verification:
-    """Whether an explanation still holds: it does where nothing that could be tried fails."""
+    """Whether an explanation still holds: its answers or scores do, and nothing fails."""
 
     explanation: Explanation
     checks: tuple[Check, ...]
@@ -57,7 +58,10 @@ class Verification:
 
     @property
     def holds(self) -> bool:
-        return not any(check.outcome == FAILS for check in self.checks)
+        compared = any(
+            check.outcome == HOLDS for check in self.checks if check.name in ("answers", "scores")
+        )
+        return compared and not any(check.outcome == FAILS for check in self.checks)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
@@ -103,7 +107,9 @@ def verify(
     trial = _Trial.of(explanation, as_classifier(classifier))
     own = (_file(explanation), _model(explanation, trial.decision.query.classifier))
     if trial.decision.target.labels != explanation.target.labels:
-        untried = [Check(name, UNKNOWN, "not tried: the labels are others") for name in TRIED]
+        others = Check("decision", FAILS, "the model chooses from other labels", OTHER_LABELS)
+        rest = [Check(name, UNKNOWN, "not tried: the labels are others") for name in TRIED[1:]]
+        untried = [others, *rest]
         return Verification(explanation, (*own, *untried, _versions(explanation)), None)
     again, failed = None, None
     try:
@@ -116,6 +122,7 @@ def verify(
 
 
 TRIED = ("decision", "answers", "scores")
+OTHER_LABELS = "Use the model that was explained, or explain again."
 
 
 @dataclass(frozen=True)
@@ -303,9 +310,12 @@ def _scores(then: Explanation, again: Explanation) -> Check:
     name = then.primary
     if [player.text for player in then.players] != [player.text for player in again.players]:
         return Check("scores", FAILS, f"the {then.unit}s are others now", "Explain again.")
+    if name not in again.scores:
+        found = f"{again.method} makes no score {few([name])!r}"
+        return Check("scores", FAILS, found, "The file was changed: find the original.")
     apart = np.abs(then.scores[name] - again.scores[name])
-    none = np.zeros_like(apart)
-    error = np.hypot(then.errors.get(name, none), again.errors.get(name, none))
+    # The file's own errors could have been changed with its scores.
+    error = math.sqrt(2) * again.errors.get(name, np.zeros_like(apart))
     largest = float(np.abs(then.scores[name]).max(initial=0.0))
     wrong = apart > BEYOND * error + FIT_ROUNDING * max(largest, 1e-9)
     if not wrong.any():

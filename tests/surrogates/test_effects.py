@@ -295,7 +295,7 @@ def test_shapley_values_of_the_mean_are_those_of_enumeration(monkeypatch, frame,
     expected = SHAPLEY @ formula.scores(ALL)
     if not exact:
         monkeypatch.setattr(mean_effects, "EXACT_SHAPLEY", 0)
-    found = mean_shapley(formula, alike(PLAYERS), np.random.default_rng(0))
+    found, _ = mean_shapley(formula, alike(PLAYERS), np.random.default_rng(0))
     # 25,000 orders, whose gains deviate by about 1: 0.006, and four times that
     assert found == pytest.approx(expected, abs=1e-9 if exact else 0.025)
     both = formula.scores(np.stack([ALL[-1], ALL[0]]))
@@ -313,7 +313,7 @@ def test_equal_players_have_equal_shapley_values_where_they_are_sampled():
         formula.level,
         formula.scale,
     )
-    found = mean_shapley(same, groups, np.random.default_rng(0))
+    found, _ = mean_shapley(same, groups, np.random.default_rng(0))
     assert found[:10] == pytest.approx(found[10:20], abs=1e-12)
     ends_of = same.scores(np.stack([np.ones(30, dtype=bool), np.zeros(30, dtype=bool)]))
     assert found.sum() == pytest.approx(ends_of[0] - ends_of[1], abs=1e-9)
@@ -352,3 +352,13 @@ def test_second_differences_survive_importances_far_apart(seed, spread, frame):
         expected = formula.scores(parts) @ [1.0, -1.0, -1.0, 1.0]
         assert found[i, j] == pytest.approx(expected, abs=1e-9)
         assert found[j, i] == pytest.approx(expected, abs=1e-9)
+
+
+def test_sampled_shapley_values_of_a_mean_know_their_error():
+    """Over many seeds they scatter as much as they say."""
+    players = 20
+    formula = random_formula(5, players)
+    drawn = [mean_shapley(formula, alike(players), np.random.default_rng(s)) for s in range(60)]
+    values, variances = (np.array(one) for one in zip(*drawn, strict=True))
+    ratio = values.var(axis=0, ddof=1).mean() / variances.mean()
+    assert 0.7 < ratio < 1.4

@@ -343,4 +343,6 @@ def _other_answers(before: Any, now: Mapping[str, list[float]], within: float) -
 
 
 def _short(value: Any) -> str:
-    return str(value)[:16] if isinstance(value, str) else few([*(value or ("none",))], 4)
+    if isinstance(value, list | tuple):
+        return few([str(one) for one in value] or ["none"], 4)
+    return "none" if value is None else str(value)[:16]

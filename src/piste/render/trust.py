@@ -29,7 +29,7 @@ _KINDS = {
     "known": ("shortened copy of the text", "shortened copies of the text, all seen by the fit"),
     "removals": ("new removal of a few words", "new removals of a few words"),
 }
-_EXACT = "Fidelity: exact. The model was asked every part of this text."
+_EXACT = "Fidelity: exact. The model was asked every part of this text"
 _COMPARE = "`piste compare --measure` to see which method holds here"
 _LOW = {
     "parts": "Do not rely on this explanation: it does not predict the model's answers to parts of"
@@ -101,6 +101,12 @@ def exact(explanation: Explanation) -> bool:
     return explanation.parts is not None and explanation.parts.complete
 
 
+def _exactly(explanation: Explanation) -> str:
+    """Of a model that cannot read the empty text, the base and so the effects keep an error."""
+    unread = any(explanation.errors.get("effect", ()))
+    return f"{_EXACT}{' that it can read' if unread else ''}."
+
+
 def _sampling(explanation: Explanation) -> list[Statement]:
     """Why no more was asked, how sure the strongest scores are, and what makes them surer."""
     stopped = explanation.stopped
@@ -151,7 +157,7 @@ def warnings(explanation: Explanation) -> list[Statement]:
 def headline(explanation: Explanation) -> str:
     """The fidelity in one short line, for where there is room for no more."""
     if exact(explanation):
-        return _EXACT
+        return _exactly(explanation)
     if explanation.fidelity is None:
         return "Fidelity: not measured"
     parts = []
@@ -165,7 +171,7 @@ def headline(explanation: Explanation) -> str:
 
 def _fidelity(explanation: Explanation) -> list[Statement]:
     if exact(explanation):
-        return [Statement(_EXACT, topic=Topic.FIDELITY)]
+        return [Statement(_exactly(explanation), topic=Topic.FIDELITY)]
     if explanation.fidelity is None:
         return [_not_measured(explanation)]
     statements, scale = [], explanation.target.scale

@@ -51,9 +51,13 @@ def decided(explanation: Explanation) -> str | None:
         return target.label if target.score > 0 else target.against
     if kind == "labels":
         return target.label if target.score > 0 else f"not {target.label}"
-    if kind == "classes" and explanation.record is not None and explanation.record.outputs:
-        return target.labels[int(np.argmax(explanation.record.outputs))]
-    return target.label if target.probability > 0.5 else f"not {target.label}"
+    outputs = None if explanation.record is None else explanation.record.outputs
+    if kind == "classes" and outputs is not None and len(outputs) == len(target.labels):
+        return target.labels[int(np.argmax(outputs))]
+    if target.probability > 0.5:
+        return target.label
+    others = [label for label in target.labels if label != target.label]
+    return others[0] if kind == "classes" and len(others) == 1 else f"not {target.label}"
 
 
 def opposite(explanation: Explanation) -> Explanation:

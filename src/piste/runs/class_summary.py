@@ -96,9 +96,14 @@ def mistaken(texts: Sequence[ReadText], deciding: dict[int, str]) -> list[Mistak
     ]
 
 
+def _sureness(text: ReadText) -> float:
+    """The score towards the predicted label."""
+    return text.score if text.predicted == text.target else -text.score
+
+
 def class_places(texts: Sequence[ReadText], label: str) -> list[Place]:
     """The texts predicted so of which the model is surest, and least sure."""
-    ordered = sorted((t for t in texts if t.predicted == label), key=lambda text: -abs(text.score))
+    ordered = sorted((t for t in texts if t.predicted == label), key=_sureness, reverse=True)
     chosen = [*ordered[:EXAMPLES], *ordered[-EXAMPLES:]]
     return [Place(index) for index in dict.fromkeys(text.index for text in chosen)]
 
@@ -107,5 +112,5 @@ def mistake_places(texts: Sequence[ReadText], mistakes: Mistakes) -> list[Place]
     """The mistakes of this kind of which the model is surest."""
     kind = (mistakes.label, mistakes.predicted)
     chosen = [t for t in texts if t.right is False and (t.label, t.predicted) == kind]
-    surest = sorted(chosen, key=lambda text: -abs(text.score))
+    surest = sorted(chosen, key=_sureness, reverse=True)
     return [Place(text.index) for text in surest[: 2 * EXAMPLES]]

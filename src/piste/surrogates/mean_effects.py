@@ -25,21 +25,37 @@ STEPS = 200_000  # length of all sampled orders together
 COMPANIES, PAIRS = 64, 1_000_000  # sampled parts, at least, and pairs in all of them together
 
 
-def mean_shapley(formula: Formula, groups: IntArray, rng: np.random.Generator) -> FloatArray:
-    """Shapley values [players] of the parts' game that the formula plays."""
+def mean_shapley(
+    formula: Formula, groups: IntArray, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """Shapley values [players] of the parts' game that the formula plays, and their variances.
+
+    These are 0 for short texts, and otherwise what sampling leaves open.
+    """
     players = len(formula.values)
     if players <= EXACT_SHAPLEY:
         member = all_coalitions(players)
-        return exact_shapley(member, formula.scores(member))
+        exact = exact_shapley(member, formula.scores(member))
+        return exact, np.zeros_like(exact)
     pairs = max(2, STEPS // (2 * players))
     order = rng.permuted(np.tile(np.arange(players), (pairs, 1)), axis=1)
-    total = np.zeros(players)
-    for path in (order, order[:, ::-1]):
-        gains = _gains(formula, path)
-        total += np.bincount(path.reshape(-1), gains.reshape(-1), minlength=players)
-    # Equal players are interchangeable: their mean is the better estimate of each.
-    mean = np.bincount(groups, total) / np.bincount(groups)
-    return np.asarray(mean[groups] / (2 * pairs))
+    gains = np.zeros((2, pairs, players))
+    for gained, path in zip(gains, (order, order[:, ::-1]), strict=True):
+        np.put_along_axis(gained, path, _gains(formula, path), axis=1)
+    drawn = _shared(gains.mean(axis=0), groups)
+    return drawn.mean(axis=0), drawn.var(axis=0, ddof=1) / pairs
+
+
+def _shared(gains: FloatArray, groups: IntArray) -> FloatArray:
+    """Equal players are interchangeable: their mean is the better estimate of each."""
+    order = np.argsort(groups, kind="stable")
+    _, first, which, size = np.unique(
+        groups[order], return_index=True, return_inverse=True, return_counts=True
+    )
+    means = np.add.reduceat(gains[:, order], first, axis=1) / size
+    shared = np.empty_like(gains)
+    shared[:, order] = means[:, which]
+    return shared
 
 
 def _gains(formula: Formula, path: IntArray) -> FloatArray:

@@ -149,11 +149,14 @@ class PartSurrogate:
             return np.stack([exact_shapley(parts, worth) for worth in answers.T], axis=1)
         effects = self.effects_of.shapley()
         if self.means:
-            own = [
-                mean_shapley(mean, self.groups, np.random.default_rng(SEED)) for mean in self.means
-            ]
-            effects = effects + np.stack(own, axis=1)
+            effects = effects + self._mean_shapley[0]
         return np.asarray(effects + shapley_weights(self.parts).T @ self._surprises)
+
+    @cached_property
+    def _mean_shapley(self) -> tuple[FloatArray, FloatArray]:
+        """Shapley values of the means [players, outputs], and variances where they are sampled."""
+        own = [mean_shapley(mean, self.groups, np.random.default_rng(SEED)) for mean in self.means]
+        return np.stack([values for values, _ in own], 1), np.stack([open_ for _, open_ in own], 1)
 
     @cached_property
     def _surprises(self) -> FloatArray:
@@ -169,7 +172,8 @@ class PartSurrogate:
         if self.complete:  # all share what is not known of the empty text
             empty = np.zeros((1, self.players), dtype=bool)
             return np.repeat(self.errors(empty) / self.players, self.players, axis=0)
-        return self.process.scaled(self.effects_of.shapley_variances())
+        errors = self.process.scaled(self.effects_of.shapley_variances())
+        return np.hypot(errors, np.sqrt(self._mean_shapley[1])) if self.means else errors
 
     @algebra.one_thread
     def removals(self) -> tuple[FloatArray, FloatArray]:
