@@ -24,6 +24,9 @@ from transformers import (
 import piste
 from tests.browser import ARGUMENTS, browser_path
 
+# Workers of pytest-xdist are given 80 columns; transcripts are as wide as by default.
+os.environ.pop("COLUMNS", None)
+
 pytest.register_assert_rewrite("tests.contracts")
 torch.set_num_threads(1)  # the tests run side by side
 
