@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import piste
+from piste.decision import CENTRED
 from piste.errors import SettingError
 from piste.render.html import source
 from piste.render.widget import Removals, _decision, _view
@@ -77,6 +78,18 @@ def test_a_pair_is_asked_as_a_pair() -> None:
 def test_another_classifier_is_refused(demo: Any) -> None:
     with pytest.raises(SettingError, match="does not give the explained answer"):
         piste.widget(in_context(), demo)
+
+
+def test_of_all_classes_together_no_probability_is_told() -> None:
+    news = piste.from_function(
+        lambda texts: np.array([[len(t), t.count("a"), 1.0] for t in texts]), ["x", "y", "z"]
+    )
+    every = piste.explain("a cat sat there", news, target="all")
+    assert every.target.scale == CENTRED
+    shown = Removals(every, None).answer([0])
+    assert all(row["share"] is None for row in shown["rows"])
+    with pytest.raises(SettingError, match="Explain one label"):
+        piste.widget(every, news)
 
 
 def test_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from piste.decision import Decision
+from piste.decision import CENTRED, Decision
 from piste.errors import PisteError, SettingError
 from piste.extras import require
 from piste.models.loading import as_classifier
@@ -85,8 +85,9 @@ class Removals:
         return self._row("the model", score, None) | {"says": f"says {one_line(label)}"}
 
     def _row(self, title: str, score: float, error: float | None) -> dict[str, Any]:
-        share = None
-        if self.explanation.target.probability is not None:
+        share, target = None, self.explanation.target
+        # Of all classes together, the score of one tells no probability.
+        if target.probability is not None and target.scale != CENTRED:
             share = float(1 / (1 + np.exp(-np.clip(score, -500, 500))))
         return {
             "title": title,
@@ -104,6 +105,11 @@ def _decision(explanation: Explanation, classifier: Classifier | str) -> Decisio
     if explanation.second is not None:
         text, pair = text[: explanation.second - len(BETWEEN)], text[explanation.second :]
     target = explanation.target
+    if target.scale == CENTRED:
+        raise SettingError(
+            'The scores of target="all" are not on the scale of the model\'s answer to one label.',
+            "Explain one label, or leave the classifier out to see predictions.",
+        )
     options = Options(
         target=target.index,
         against=target.against_index,

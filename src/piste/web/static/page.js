@@ -147,7 +147,7 @@ function pictures(view) {
   const falls = view.waterfall ?? null;
   const drawn = view.charts.map((given) => chart(view, given));
   const plane = view.scatter && falls;
-  $("picture").textContent = falls ? "How the words make the score" : view.scatter ? "Value and importance" : `Strongest ${view.unit}s`;
+  $("picture").textContent = falls ? "From the empty text to the score" : view.scatter ? "Value and importance" : `Strongest ${view.unit}s`;
   $("steps").replaceChildren(...(falls ? [waterfall(falls, view.scale, link, true)] : []));
   $("charts").replaceChildren(...(falls ? [] : drawn));
   $("reads").textContent = falls ? "From the empty text down to the whole text: each bar is what a word adds (blue) or takes away (orange)." : reads(view);
