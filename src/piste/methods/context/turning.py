@@ -25,6 +25,7 @@ BEAM = 8
 CANDIDATES = 40  # players that a set is built from: those that move the prediction most
 KEPT = 4  # verifications that are kept for the second search
 EACH = 3  # sets of one size that are verified
+TIE = 1e-6
 
 
 @dataclass
@@ -128,9 +129,16 @@ class Search:
         smaller = _toggled(part[None], toggled)
         best = np.argsort(-sign * self._predicted(smaller), kind="stable")[:EACH]
         for one in smaller[best]:
-            if self._may_verify(one, most) and holds(self._logits(one)):
+            if not self._may_verify(one, most):
+                return part
+            logits = self._logits(one)
+            if holds(logits) and not self._is_tie(logits):
                 return self._pruned(start, one, sign, holds, most)
         return part
+
+    def _is_tie(self, logits: FloatArray) -> bool:
+        """Whether the score is at the edge, where rounding would decide."""
+        return bool(abs(self.asked.scores(logits[None])[0, 0]) < TIE)
 
     def _promising(self, parts: BoolArray, for_target: bool) -> tuple[BoolArray, int]:
         """The parts that may be decided so by their predicted score, the best first, and how many
