@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from jinja2 import Environment
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from piste.render import words as said
 from piste.render.chart import Chart, scatter
@@ -24,7 +24,7 @@ from piste.render.corpus_tables import (
     page_tables,
     speaking,
 )
-from piste.render.html import assets, level, policy_of
+from piste.render.html import assets, framed, level, policy_of
 from piste.render.intervals import IntervalChart, Measure, fitting, intervals
 from piste.result.explanation import Player, Row
 from piste.result.parts import SURE
@@ -84,11 +84,7 @@ def page(summary: Summary, most: int = LISTED) -> str:
 
 def fragment(summary: Summary) -> str:
     """The page with fewer rows, in a frame of its own, for a notebook."""
-    return (
-        f'<iframe data-piste-fit title="{escape(visible(headline(summary)))}" width="100%"'
-        f' height="{FRAME_HEIGHT}" frameborder="0"'
-        f' srcdoc="{escape(page(summary, NOTEBOOK_ROWS))}"></iframe>'
-    )
+    return framed(page(summary, NOTEBOOK_ROWS), headline(summary), FRAME_HEIGHT)
 
 
 @functools.cache

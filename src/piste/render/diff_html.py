@@ -6,13 +6,12 @@ import functools
 from dataclasses import dataclass
 
 from jinja2 import Environment
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from piste.render import diff_words as said
 from piste.render import words
-from piste.render.clean import visible
 from piste.render.diff_texts import shades
-from piste.render.html import assets, hue, level, policy_of
+from piste.render.html import assets, framed, hue, level, policy_of
 from piste.render.segments import lead, segments
 from piste.result.difference import Diff, WordChange
 from piste.result.explanation import Explanation
@@ -68,10 +67,7 @@ def page(diff: Diff) -> str:
 
 def fragment(diff: Diff) -> str:
     """The page in a frame of its own, so that cells of a notebook cannot disturb each other."""
-    return (
-        f'<iframe data-piste-fit title="{escape(visible(said.headline(diff)))}" width="100%" '
-        f'height="{FRAME_HEIGHT}" frameborder="0" srcdoc="{escape(page(diff))}"></iframe>'
-    )
+    return framed(page(diff), said.headline(diff), FRAME_HEIGHT)
 
 
 @functools.cache

@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from piste.metrics import METRICS
 from piste.render.chart import Tick, axis_ticks, scaled, spread
-from piste.render.clean import one_line, visible
+from piste.render.clean import one_line
 from piste.render.corpus_html import sources
 from piste.render.corpus_tables import Cell, PageTable, TableRow
 from piste.render.evaluation_figure import COLOURS, title
-from piste.render.html import hue, level, policy_of
+from piste.render.html import framed, hue, level, policy_of
 from piste.render.intervals import IntervalChart, Measure, fitting, intervals
 from piste.render.placement import Box
 from piste.render.words import listed
@@ -91,10 +91,7 @@ def page(evaluation: Evaluation) -> str:
 
 def fragment(evaluation: Evaluation) -> str:
     """The page in a frame of its own, for a notebook."""
-    return (
-        f'<iframe data-piste-fit title="{escape(visible(title(evaluation)))}" width="100%"'
-        f' height="{FRAME_HEIGHT}" frameborder="0" srcdoc="{escape(page(evaluation))}"></iframe>'
-    )
+    return framed(page(evaluation), title(evaluation), FRAME_HEIGHT)
 
 
 def findings(evaluation: Evaluation, best: Mapping[str, Leaders]) -> list[str]:

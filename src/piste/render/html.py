@@ -81,11 +81,11 @@ def fragment(explanation: Explanation) -> str:
     return framed(page(explanation, compact=True), words.decision(explanation.target))
 
 
-def framed(document: str, title: str) -> str:
+def framed(document: str, title: str, height: int = FRAME_HEIGHT) -> str:
     """A document in a frame that grows with it."""
     return (
         f'<iframe data-piste-fit title="{escape(visible(title))}" '
-        f'width="100%" height="{FRAME_HEIGHT}" frameborder="0" '
+        f'width="100%" height="{height}" frameborder="0" '
         f'srcdoc="{escape(document)}"></iframe>'
     )
 

@@ -136,6 +136,11 @@ class PartSurrogate:
         every: int = 2**self.players
         return len(self.parts) == every - bool(self.parts.any(axis=1).all())
 
+    @property
+    def _empty(self) -> BoolArray:
+        """The empty text as the only part [1, players]."""
+        return np.zeros((1, self.players), dtype=bool)
+
     def _every_answer(self) -> tuple[BoolArray, FloatArray]:
         """All parts, in the order of their bits, and their scores [parts, outputs]."""
         parts = all_coalitions(self.players)
@@ -170,8 +175,7 @@ class PartSurrogate:
     def effect_errors(self) -> FloatArray:
         """Standard errors of the effects [players, outputs]."""
         if self.complete:  # all share what is not known of the empty text
-            empty = np.zeros((1, self.players), dtype=bool)
-            return np.repeat(self.errors(empty) / self.players, self.players, axis=0)
+            return np.repeat(self.errors(self._empty) / self.players, self.players, axis=0)
         errors = self.process.scaled(self.effects_of.shapley_variances())
         return np.hypot(errors, np.sqrt(self._mean_shapley[1])) if self.means else errors
 
@@ -210,8 +214,7 @@ class PartSurrogate:
         pairs = np.stack([chosen[first], chosen[second]], axis=1)
         values = matrix[first, second]
         if self.complete:  # all share what is not known of the empty text
-            empty = np.zeros((1, self.players), dtype=bool)
-            weights = np.abs(pair_weights(empty, pairs)[0])
-            return pairs, values, weights * self.errors(empty)[0, 0]
+            weights = np.abs(pair_weights(self._empty, pairs)[0])
+            return pairs, values, weights * self.errors(self._empty)[0, 0]
         errors = self.effects_of.interaction_errors(pairs)
         return pairs, values, np.hypot(errors, np.sqrt(sampled[first, second]))
