@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from piste.result.parts import Pair as Pair
     from piste.result.parts import PlayerSet as PlayerSet
     from piste.result.parts import Prediction as Prediction
+    from piste.runs.check import check as check
     from piste.runs.evaluate import evaluate as evaluate
     from piste.runs.lexicon import build_lexicon as build_lexicon
     from piste.runs.run import run as run
@@ -75,6 +76,7 @@ _HOMES = {
     "verify": "piste.verify",
     "evaluate": "piste.runs.evaluate",
     "run": "piste.runs.run",
+    "check": "piste.runs.check",
     "summarise": "piste.runs.word_summary",
     "build_lexicon": "piste.runs.lexicon",
     "widget": "piste.render.widget",

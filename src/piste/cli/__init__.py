@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from piste.cli import (
+    check,
     compare,
     diff,
     doctor,
@@ -47,6 +48,7 @@ app.command("evaluate")(evaluate.evaluate)
 app.command("serve")(serve.serve)
 app.command("run")(run.run)
 app.command("summary")(summary.summary)
+app.command("check")(check.check)
 app.add_typer(lexicon.lexicon, name="lexicon")
 app.command("methods")(methods.methods)
 app.command("metrics")(metrics.metrics)

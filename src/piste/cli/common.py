@@ -137,9 +137,11 @@ def listed(names: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in names.split(",") if name.strip())
 
 
-def check_paths(json: str | None, html: Path | None, figure: Path | None) -> None:
+def check_paths(
+    json: str | None, html: Path | None, figure: Path | None, *others: Path | None
+) -> None:
     """Find out before the work whether its results can be written."""
-    wanted = (html, figure, None if json in (None, "-") else Path(str(json)))
+    wanted = (html, figure, *others, None if json in (None, "-") else Path(str(json)))
     paths = [path for path in wanted if path is not None]
     if len({path.absolute() for path in paths}) < len(paths):
         raise FileError("Two outputs have the same path.", "Give each a path of its own.")

@@ -7,6 +7,7 @@ from piste.lazy import loader
 if TYPE_CHECKING:
     from piste.runs.evaluate import Evaluation as Evaluation
     from piste.runs.evaluate_text import View as View
+    from piste.runs.model_change import ModelChange as ModelChange
     from piste.runs.statistics import Difference as Difference
     from piste.runs.statistics import Interval as Interval
     from piste.runs.statistics import as_markdown as as_markdown
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "View": "piste.runs.evaluate_text",
     "Evaluation": "piste.runs.evaluate",
+    "ModelChange": "piste.runs.model_change",
     "Interval": "piste.runs.statistics",
     "interval": "piste.runs.statistics",
     "Difference": "piste.runs.statistics",

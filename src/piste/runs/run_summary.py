@@ -30,6 +30,7 @@ from piste.runs.class_summary import (
 from piste.runs.excerpts import Excerpt, Piece, Place, pieces
 from piste.runs.pair_summary import PairTally
 from piste.runs.run import ENDED, MANIFEST
+from piste.runs.store import FINGERPRINT
 from piste.runs.word_summary import LISTED_PAIRS, Summary
 from piste.runs.word_tally import WordTally, numbers_of
 
@@ -42,11 +43,13 @@ _Slots = dict[int, Excerpt]  # by rank
 
 
 @dataclass(frozen=True)
-class _Manifest:
+class Manifest:
     model: str
     labels: tuple[str, ...]
     ended: bool
     chosen: bool  # the explained class was chosen, and need not be the predicted one
+    outputs: str | None  # what the model's outputs are; None in folders that do not tell
+    raw: dict[str, Any]  # everything that it was made with
 
 
 @dataclass
@@ -62,10 +65,10 @@ class _Tallies:
 
 def summarise_run(folder: Path) -> Summary:
     """The words, pairs and classes of a run, with example texts."""
-    manifest = _manifest(folder)
+    manifest = read_manifest(folder)
     tallies = _Tallies()
     _read_texts(folder, manifest, tallies)
-    for rows in _by_text(folder, COLUMNS, IN_CONTEXT):
+    for rows in by_text(folder, COLUMNS, IN_CONTEXT):
         text = tallies.texts.get(rows["index"][0])
         if text is not None:
             _tally(rows, text, manifest.labels, tallies)
@@ -75,7 +78,7 @@ def summarise_run(folder: Path) -> Summary:
     return summary
 
 
-def _summed(folder: Path, manifest: _Manifest, tallies: _Tallies) -> Summary:
+def _summed(folder: Path, manifest: Manifest, tallies: _Tallies) -> Summary:
     labels, texts = manifest.labels, list(tallies.texts.values())
     known = [text for text in texts if text.label is not None]
     checked = [text for text in known if text.right is not None]
@@ -97,14 +100,16 @@ def _summed(folder: Path, manifest: _Manifest, tallies: _Tallies) -> Summary:
     )
 
 
-def _manifest(folder: Path) -> _Manifest:
+def read_manifest(folder: Path) -> Manifest:
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        return _Manifest(
+        return Manifest(
             str(manifest["model"]),
             tuple(encodable(str(name)) for name in manifest["labels"]),  # as the tables have them
             ENDED in manifest,
             manifest.get("target") is not None,
+            (manifest.get(FINGERPRINT) or {}).get("outputs"),
+            manifest,
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise FileError(
@@ -112,7 +117,7 @@ def _manifest(folder: Path) -> _Manifest:
         ) from error
 
 
-def _read_texts(folder: Path, manifest: _Manifest, tallies: _Tallies) -> None:
+def _read_texts(folder: Path, manifest: Manifest, tallies: _Tallies) -> None:
     """The texts by number, how many failed, and the pairs of words of all."""
     labels = manifest.labels
     for table in shards.read(folder, shards.TEXTS, TEXT_COLUMNS, ["pairs"]):
@@ -122,14 +127,14 @@ def _read_texts(folder: Path, manifest: _Manifest, tallies: _Tallies) -> None:
             if error is not None:
                 tallies.failed += 1
                 continue
-            predicted = _predicted(target, score, manifest)
+            predicted = predicted_label(target, score, manifest)
             given = given if len(labels) > 1 else None  # a number is neither right nor wrong
             tallies.texts[index] = ReadText(
                 index=index,
                 id=name,
                 target=target,
                 predicted=predicted,
-                label=_named(given, labels),
+                label=named_label(given, labels),
                 given=given,
                 score=score,
                 probability=probability,
@@ -138,7 +143,7 @@ def _read_texts(folder: Path, manifest: _Manifest, tallies: _Tallies) -> None:
             tallies.pairs.add(of_text or (), index, *_side(target, labels))
 
 
-def _predicted(target: str, score: float, manifest: _Manifest) -> str | None:
+def predicted_label(target: str, score: float, manifest: Manifest) -> str | None:
     """The predicted label, as far as a row tells it: a chosen class may not be the predicted."""
     labels = manifest.labels
     if not manifest.chosen:
@@ -155,7 +160,7 @@ def _side(target: str, labels: tuple[str, ...]) -> tuple[str, float]:
     return labels[-1], 1.0 if target == labels[-1] else -1.0
 
 
-def _named(label: str | None, labels: tuple[str, ...]) -> str | None:
+def named_label(label: str | None, labels: tuple[str, ...]) -> str | None:
     """The model's name for a label of the data, which may be a name or a number."""
     if label is None or label in labels:
         return label
@@ -163,7 +168,7 @@ def _named(label: str | None, labels: tuple[str, ...]) -> str | None:
     return labels[number] if number is not None and number < len(labels) else None
 
 
-def _by_text(folder: Path, columns: tuple[str, ...], optional: tuple[str, ...]) -> Iterator[Rows]:
+def by_text(folder: Path, columns: tuple[str, ...], optional: tuple[str, ...]) -> Iterator[Rows]:
     """The players' rows, grouped by text."""
     for table in shards.read(folder, shards.PLAYERS, columns, optional):
         indices = np.array(table["index"], dtype=np.int64)
@@ -207,7 +212,7 @@ def _count_pairs(folder: Path, labels: tuple[str, ...], tallies: _Tallies) -> No
     """Count the texts that hold both words of a pair, wherever pairs are known."""
     if not tallies.pairs.listed:
         return
-    for rows in _by_text(folder, ("index", "word"), ()):
+    for rows in by_text(folder, ("index", "word"), ()):
         text = tallies.texts.get(rows["index"][0])
         if text is not None and text.tells_pairs:
             tallies.pairs.meet(rows["word"], _side(text.target, labels)[0])
@@ -222,7 +227,7 @@ def _add_examples(folder: Path, summary: Summary, tallies: _Tallies) -> None:
         shown.append((examples, slots))
         for rank, place in enumerate(places):
             wanted[place.text].append((place, rank, slots))
-    for rows in _by_text(folder, WHERE, (*IN_CONTEXT[:1], "lin", "segment")):
+    for rows in by_text(folder, WHERE, (*IN_CONTEXT[:1], "lin", "segment")):
         index = rows["index"][0]
         if index in wanted:
             text = tallies.texts[index]

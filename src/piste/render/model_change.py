@@ -1,0 +1,144 @@
+"""What a check found, in a terminal and as plain text: the verdict first, then what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+
+from piste.render.clean import one_line
+from piste.render.plain import captured, plain
+from piste.render.words import listed, signed
+from piste.runs.model_change import Flip, ModelChange, Shift
+
+SHOWN = 12  # rows of a table in a terminal
+
+
+def show(change: ModelChange, console: Console | None = None) -> None:
+    """Print the findings to the terminal, or to the given console."""
+    console = console or Console()
+    console.print(plain(verdict(change), "bold red" if change.changed else "bold green"))
+    for title, rows in sections(change):
+        console.print(plain(f"\n{title}", "bold"))
+        console.print(Padding(_grid(rows[: SHOWN + 1]), (0, 2)))
+        if len(rows) > SHOWN + 1:
+            console.print(plain(f"  ... and {len(rows) - SHOWN - 1:,} more: --json has all"))
+    for line in ["", *remarks(change)]:
+        console.print(plain(line, "dim"))
+
+
+def as_text(change: ModelChange) -> str:
+    """The same as plain text, without colours or escape codes."""
+    return captured(lambda console: show(change, console))
+
+
+def verdict(change: ModelChange) -> str:
+    """Whether the model decides for the same reasons, in one sentence."""
+    texts = count(change.texts, "text")
+    if not change.changed:
+        return f"Nothing changed beyond chance in {texts}."
+    found = [
+        count(len(change.words), "word") if change.words else "",
+        count(len(change.pairs), "interaction") if change.pairs else "",
+        count(len(change.flips), "decision") if change.too_many_flips else "",
+        "the fidelity" if change.fidelity.fell else "",
+    ]
+    spurious = len(change.spurious)
+    new = f" {count(spurious, 'word')} may be spurious now." if spurious else ""
+    return f"Changed in {texts}: {listed([one for one in found if one])}.{new}"
+
+
+def sections(change: ModelChange) -> list[tuple[str, list[list[str]]]]:
+    """The tables that have rows: a title, a header and rows of text."""
+    tables = [
+        ("Words: the mean effect, in the baseline and now", _shifts(change.words, "word")),
+        ("Interactions: what two words do together", _shifts(change.pairs, "words")),
+        (f"Decisions: {_turned(change)}", _flips(change.flips)),
+        ("Fidelity: the median of the held-out R²", _fidelity(change)),
+    ]
+    return [(title, rows) for title, rows in tables if len(rows) > 1]
+
+
+def _turned(change: ModelChange) -> str:
+    allowed = f", {change.limits.flips:,} may turn" if change.limits.flips else ""
+    return f"{len(change.flips):,} of {change.texts:,} turned{allowed}"
+
+
+def shift_name(shift: Shift) -> str:
+    """The word, or both of a pair."""
+    return " + ".join(one_line(word, 24) for word in shift.words)
+
+
+def moved(shift: Shift) -> str:
+    """From where to where, and by how much: "+2.40 → +0.31 (−2.09 ±0.12)"."""
+    largest = max(abs(shift.before), abs(shift.after))
+    ends = f"{signed(shift.before, largest)} → {signed(shift.after, largest)}"
+    return f"{ends} ({signed(shift.change)} ±{shift.error:.2f})"
+
+
+def _shifts(shifts: Sequence[Shift], what: str) -> list[list[str]]:
+    header = [what, "towards", "texts", "effect", "most in text", ""]
+    return [
+        header,
+        *(
+            [
+                shift_name(shift),
+                one_line(shift.label, 24),
+                f"{shift.texts:,}",
+                moved(shift),
+                one_line(shift.text, 24),
+                "may be spurious now" if shift.spurious else "",
+            ]
+            for shift in shifts
+        ),
+    ]
+
+
+def _flips(flips: Sequence[Flip]) -> list[list[str]]:
+    rows = [
+        [one_line(name, 24) for name in (flip.text, flip.before, flip.after, flip.label or "–")]
+        for flip in flips
+    ]
+    return [["text", "was", "is", "label"], *rows]
+
+
+def _fidelity(change: ModelChange) -> list[list[str]]:
+    found = change.fidelity
+    if not found.fell or found.before is None or found.after is None:
+        return []
+    row = [f"{found.before:.2f}", f"{found.after:.2f}", f"{found.texts:,}"]
+    return [["was", "is", "texts"], row]
+
+
+def remarks(change: ModelChange) -> list[str]:
+    """What the findings rest on, and what could not be compared."""
+    limits = change.limits
+    tests = (
+        f"· {count(change.tested, 'test')} at a false discovery rate of {limits.alpha:g}; an effect"
+        f" may move by {limits.least:.2g}, {count(limits.flips, 'decision')} may turn."
+    )
+    was, now = (one_line(name, 60) for name in change.models)
+    told = [tests, f"· Baseline: {was}, {one_line(change.baseline, 60)}. Now: {now}."]
+    if change.other:
+        told.append(
+            f"· {count(change.other, 'text')} of the baseline changed in the data and cannot be"
+            " compared: make a new baseline."
+        )
+    if change.failed:
+        told.append(f"· {count(change.failed, 'text')} failed now, and not in the baseline.")
+    return [*told, *(f"· {note}" for note in change.notes)]
+
+
+def count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _grid(rows: Sequence[Sequence[str]]) -> Table:
+    grid = Table(box=None, pad_edge=False, header_style="bold")
+    for name in rows[0]:
+        grid.add_column(name, overflow="fold")
+    for row in rows[1:]:
+        grid.add_row(*(plain(cell) for cell in row))
+    return grid

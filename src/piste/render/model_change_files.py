@@ -1,0 +1,90 @@
+"""What a check found, for machines that build: a JUnit report and a Markdown summary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from xml.etree import ElementTree
+
+from piste.render.clean import one_line
+from piste.render.model_change import count, moved, remarks, sections, shift_name, verdict
+from piste.runs.model_change import ModelChange
+from piste.runs.statistics import as_markdown as table
+from piste.runs.statistics import markdown_cell
+
+SUITE = "piste check"
+ROWS = 50  # of a table of the summary
+Failures = list[tuple[str, str]]  # a name and a message each
+
+
+def as_junit(change: ModelChange) -> str:
+    """One test a finding, which fails; one that passes for every kind without any."""
+    suite = ElementTree.Element("testsuite", name=SUITE)
+    failed = 0
+    for kind, failures in _failures(change):
+        for name, message in failures or [(f"no change of {kind}", "")]:
+            case = ElementTree.SubElement(suite, "testcase", classname=f"piste.{kind}", name=name)
+            if message:
+                ElementTree.SubElement(case, "failure", message=message).text = message
+                failed += 1
+    suite.set("tests", str(len(suite)))
+    suite.set("failures", str(failed))
+    suite.set("errors", "0")
+    root = ElementTree.Element("testsuites", tests=str(len(suite)), failures=str(failed))
+    root.append(suite)
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _failures(change: ModelChange) -> Iterator[tuple[str, Failures]]:
+    yield (
+        "words",
+        [
+            (
+                shift_name(shift),
+                f"effect towards {one_line(shift.label)}: {moved(shift)}, {_where(shift.texts)}",
+            )
+            for shift in change.words
+            if not shift.spurious
+        ],
+    )
+    yield (
+        "spurious",
+        [
+            (shift_name(shift), f"may be spurious now: {moved(shift)}, {_where(shift.texts)}")
+            for shift in change.spurious
+        ],
+    )
+    yield (
+        "interactions",
+        [
+            (shift_name(shift), f"together, towards {one_line(shift.label)}: {moved(shift)}")
+            for shift in change.pairs
+        ],
+    )
+    flips = change.flips if change.too_many_flips else ()
+    yield (
+        "decisions",
+        [
+            (one_line(flip.text), f"was {one_line(flip.before)}, is {one_line(flip.after)}")
+            for flip in flips
+        ],
+    )
+    found = change.fidelity
+    fell = f"the median R² fell from {found.before or 0:.2f} to {found.after or 0:.2f}"
+    yield "fidelity", [("R²", fell)] if found.fell else []
+
+
+def _where(texts: int) -> str:
+    return f"in {count(texts, 'text')}"
+
+
+def as_markdown(change: ModelChange) -> str:
+    """The verdict as a heading, a table for each kind of finding, and what they rest on."""
+    mark = "❌" if change.changed else "✅"
+    lines = [f"## {mark} {SUITE}: {markdown_cell(verdict(change))}", ""]
+    for title, rows in sections(change):
+        lines += [f"### {markdown_cell(title)}", "", table(rows[: ROWS + 1])]
+        if len(rows) > ROWS + 1:
+            lines += [f"... and {len(rows) - ROWS - 1:,} more", ""]
+    lines += [f"* {markdown_cell(line.removeprefix('· '))}" for line in remarks(change)]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,210 @@
+"""Whether a model still decides for the same reasons: its texts explained again, and compared.
+
+The texts of a baseline are run through the new model with the settings that the baseline records,
+then both runs are compared (`runs.run_comparison`).
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+from piste.data import Columns
+from piste.errors import FileError, SettingError, few
+from piste.explain import explain
+from piste.lexicon import Lexicon
+from piste.methods import remade
+from piste.models.loading import as_classifier, load
+from piste.models.protocol import Classifier
+from piste.options import Options, share, whole_number
+from piste.runs.job import Source
+from piste.runs.model_change import ModelChange
+from piste.runs.run import LEXICON, RunSettings, StageProgress, run
+from piste.runs.run_comparison import RunTables, compared, mirrored, same_target
+from piste.runs.run_summary import Manifest, read_manifest
+from piste.runs.shards import Shard
+
+ALPHA = 0.01  # one check in a hundred of an unchanged model reports something
+SHARED = ("engine", "workers", "device", "trust_remote_code")  # settings of how, not of what
+Raw = dict[str, Any]
+
+
+def check(
+    data: str | os.PathLike[str],
+    classifier: Classifier | str | None = None,
+    baseline: str | os.PathLike[str] = "run",
+    out: str | os.PathLike[str] | None = None,
+    *,
+    alpha: float = ALPHA,
+    least: float | None = None,
+    flips: int = 0,
+    watch: StageProgress | None = None,
+    **more: Any,
+) -> ModelChange:
+    """Explain the texts of a run with another model, and tell what changed beyond chance.
+
+    data: what the baseline was made of; texts that were edited since are left out.
+    classifier: the model to check. baseline: the folder that `piste.run` wrote with the old one.
+    out: a folder for the new run, which is the next baseline; None: it is not kept.
+    alpha: how often a model that did not change may be reported, over all tests together.
+    least: changes of an effect up to this do not count, on the scale of the scores; None: a tenth
+    of a text's strongest effect in the baseline, the median over texts.
+    flips: how many decisions may turn.
+    more: engine, workers, device and trust_remote_code, as for `run`, and seed.
+    """
+    limits = _alpha(alpha), _least(least), whole_number("flips", flips, 0)
+    before = _baseline(Path(baseline))
+    settings = _settings(before.manifest.raw, more)
+    model = _loaded(classifier, settings)
+    if not isinstance(model, str):
+        _check_labels(before.manifest, model)
+    source = _source(os.fspath(data), before)
+    with _folder(out) as folder:
+        run(data, model, folder, limit=source.limit, watch=watch, **settings)
+        after = RunTables.of(folder)
+        after = _towards_the_same(before, after, source, as_classifier(model))
+        return compared(before, after, *limits)
+
+
+def _alpha(alpha: float) -> float:
+    return share("alpha", alpha)
+
+
+def _least(least: float | None) -> float | None:
+    if least is not None and not (isinstance(least, int | float) and 0 <= least < float("inf")):
+        raise SettingError(f"least is {least!r}.", "Give a number from 0: 0.2.")
+    return least
+
+
+def _baseline(folder: Path) -> RunTables:
+    """The tables of the baseline, once it is sure that they can be compared."""
+    manifest = read_manifest(folder)
+    if not manifest.ended:
+        raise FileError(
+            f"The run in {folder} has not ended.", "Run the same `piste run` again: it goes on."
+        )
+    if manifest.raw.get("method") != "context":
+        raise SettingError(
+            f"The baseline was made with {few([manifest.raw.get('method')])}, which knows no errors"
+            " of effects.",
+            'Make it with method="context", the default of `piste run`.',
+        )
+    if not isinstance(manifest.raw.get("lexicon"), bool):
+        raise SettingError(
+            "The baseline was made with a lexicon of the old model, which the new one cannot use.",
+            "Make it without --lexicon FILE: each run then has its own.",
+        )
+    return RunTables.of(folder)
+
+
+def _settings(raw: Raw, more: Raw) -> Raw:
+    """What the baseline was made with, as arguments of `run`; `more` says how, and a seed."""
+    unknown = [name for name in more if name not in (*SHARED, "seed")]
+    if unknown:
+        raise SettingError(
+            f"{unknown[0]!r} cannot be set: a check repeats the settings of its baseline.",
+            f"It takes {', '.join((*SHARED, 'seed'))}.",
+        )
+    options = {name: raw[name] for name in _options() if name in raw}
+    reading = {"columns": Columns(**raw["columns"]), "split": raw["split"], "shard": raw["shard"]}
+    method = remade(raw["method"], raw["settings"])
+    return {
+        "method": method,
+        "lexicon": raw["lexicon"],
+        "refine": raw["refine"],
+        **options,
+        **reading,
+        **more,
+    }
+
+
+def _options() -> list[str]:
+    """The settings of `Options` that a manifest records under their names."""
+    return [f.name for f in fields(Options) if f.name not in ("lexicon", "refine", "batch_tokens")]
+
+
+def _loaded(classifier: Classifier | str | None, settings: Raw) -> Classifier | str | None:
+    """The model, where this process asks it; by name where workers load it."""
+    how = RunSettings(**{name: settings[name] for name in SHARED if name in settings})
+    if not isinstance(classifier, str):
+        return as_classifier(classifier)
+    if how.engine == "ray" or how.workers > 1:
+        return classifier
+    return load(classifier, device=how.device, trust_remote_code=how.trust_remote_code)
+
+
+def _check_labels(manifest: Manifest, classifier: Classifier) -> None:
+    """Refuse a model that chooses from other labels, before it is asked."""
+    labels = tuple(classifier.labels or ())
+    if labels and manifest.labels and labels != manifest.labels:
+        raise SettingError(
+            f"The baseline has the labels {few(manifest.labels)}, the model {few(labels)}.",
+            "Give the model the same label names in the same order (id2label).",
+        )
+
+
+def _source(data: str, before: RunTables) -> Source:
+    """The rows of the baseline, and no more."""
+    raw = before.manifest.raw
+    limit = max(before.texts, default=0) + 1
+    return Source(data, Columns(**raw["columns"]), limit, raw["split"], raw["shard"])
+
+
+@contextmanager
+def _folder(out: str | os.PathLike[str] | None) -> Iterator[Path]:
+    if out is not None:
+        yield Path(out)
+        return
+    with tempfile.TemporaryDirectory(prefix="piste-check-") as folder:
+        yield Path(folder)
+
+
+def _towards_the_same(
+    before: RunTables, after: RunTables, source: Source, classifier: Classifier
+) -> RunTables:
+    """Texts for which another label is predicted now, explained towards that of the baseline.
+
+    Of two labels that exclude each other none is: what speaks against one speaks for the other.
+    """
+    if mirrored(before.manifest):
+        return after
+    other = {
+        index
+        for index, row in before.texts.items()
+        if row["error"] is None
+        and index in after.texts
+        and after.texts[index]["error"] is None
+        and not same_target(row, after.texts[index])
+    }
+    return replace(after, other=dict(_again(other, before, after, source, classifier)))
+
+
+def _again(
+    wanted: set[int], before: RunTables, after: RunTables, source: Source, classifier: Classifier
+) -> Iterator[tuple[int, Shard]]:
+    raw = after.manifest.raw
+    path = after.folder / LEXICON
+    known = Lexicon.load(path) if raw["lexicon"] is True and wanted else None
+    options = Options.of(**{name: raw[name] for name in _options() if name in raw})
+    for index, example in enumerate(source.examples()):
+        if index in wanted:
+            row = before.texts[index]
+            settings = replace(
+                options,
+                target=row["target_index"],
+                against=row["against"],
+                lexicon=known,
+                refine=raw["refine"] if known is not None else None,
+            )
+            method = remade(raw["method"], raw["settings"])
+            explanation = explain(
+                example.text, classifier, method, pair=example.pair, **settings.named()
+            )
+            shard = Shard.of(tuple(explanation.scores))
+            shard.add(index, example, explanation)
+            yield index, shard

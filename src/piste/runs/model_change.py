@@ -1,0 +1,140 @@
+"""What changed from one model to another over the texts of a run, and whether that is too much."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from piste.files import also_written
+from piste.result.exports import data_frame
+
+if TYPE_CHECKING:
+    import pandas
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a change counts."""
+
+    alpha: float  # of unchanged models, the share that is reported as changed
+    least: float  # smaller changes of an effect do not count, however sure; on the scores' scale
+    flips: int  # decisions that may turn
+
+
+@dataclass(frozen=True)
+class Shift:
+    """A word, or two words together: the mean effect in the baseline and now (towards `label`)."""
+
+    words: tuple[str, ...]  # one, or the two of a pair in the order of the text
+    label: str
+    texts: int
+    before: float
+    after: float
+    error: float  # standard error of the change
+    chance: float  # p-value: how likely an effect that moved by at most `least` looks so
+    text: str  # id of the text in which it moved most
+    spurious: bool = False  # a candidate for a spurious word that was none in the baseline
+
+    @property
+    def change(self) -> float:
+        return self.after - self.before
+
+
+@dataclass(frozen=True)
+class Flip:
+    """A text whose decision turned."""
+
+    text: str  # its id
+    before: str
+    after: str
+    label: str | None  # of the data, by the model's name for it
+
+
+@dataclass(frozen=True)
+class FidelityChange:
+    """The held-out R² of the explanations, over the texts that have one in both runs."""
+
+    texts: int
+    before: float | None  # medians; None without texts
+    after: float | None
+    chance: float
+    fell: bool
+
+
+@dataclass(frozen=True)
+class ModelChange:
+    """What `piste.check` found: everything here changed beyond its error bars.
+
+    `words` and `pairs` are sorted by the size of the change. `changed` says whether a limit was
+    passed; `failed` counts texts that could be explained in the baseline and not now.
+    """
+
+    baseline: str
+    models: tuple[str, str]  # names: of the baseline, and now
+    limits: Limits
+    texts: int  # that were compared
+    other: int  # texts of the baseline whose row in the data is another now
+    failed: int
+    tested: int  # effects of words and pairs, and the fidelity: what may be a false alarm
+    words: tuple[Shift, ...]
+    pairs: tuple[Shift, ...]
+    flips: tuple[Flip, ...]
+    fidelity: FidelityChange
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def spurious(self) -> tuple[Shift, ...]:
+        """The changed words that are candidates for spurious ones now, and were not before."""
+        return tuple(word for word in self.words if word.spurious)
+
+    @property
+    def too_many_flips(self) -> bool:
+        return len(self.flips) > self.limits.flips
+
+    @property
+    def changed(self) -> bool:
+        """Whether a word, a pair or the fidelity changed, or too many decisions turned."""
+        return bool(self.words or self.pairs or self.fidelity.fell or self.too_many_flips)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON."""
+        changes = {
+            name: [asdict(shift) | {"change": shift.change} for shift in getattr(self, name)]
+            for name in ("words", "pairs")
+        }
+        return {"changed": self.changed, **asdict(self), **changes}
+
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The findings as JSON text, also written to `path` when given."""
+        return also_written(json.dumps(self.to_dict(), indent=1, allow_nan=False), path, "\n")
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row a changed word or pair."""
+        rows = list(self._rows())
+        names = ("words", "label", "texts", "before", "after", "change", "error", "chance", "text")
+        return data_frame({name: [row[name] for row in rows] for name in names})
+
+    def _rows(self) -> Iterator[dict[str, Any]]:
+        for shift in (*self.words, *self.pairs):
+            yield asdict(shift) | {"words": " + ".join(shift.words), "change": shift.change}
+
+    # As with an Explanation, what shows it is loaded only when asked for.
+    def to_markdown(self, path: str | os.PathLike[str] | None = None) -> str:
+        """A summary in Markdown, as for a pull request, also written to `path` when given."""
+        from piste.render.model_change_files import as_markdown
+
+        return also_written(as_markdown(self), path)
+
+    def to_junit(self, path: str | os.PathLike[str] | None = None) -> str:
+        """A JUnit report, in which every finding is a failed test, also written to `path`."""
+        from piste.render.model_change_files import as_junit
+
+        return also_written(as_junit(self), path)
+
+    def __str__(self) -> str:
+        from piste.render.model_change import as_text
+
+        return as_text(self)

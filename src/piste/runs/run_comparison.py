@@ -1,0 +1,330 @@
+"""Two runs of the same texts side by side: which words, pairs and decisions are others.
+
+Effects are compared place by place, so what differs between texts cancels out. Of a word, the mean
+change over all its places counts, with the larger of two standard errors: that of the fits, and
+that of the change's spread over texts. All tests are one family (Benjamini and Hochberg): of
+models that did not change, a share of `alpha` is reported at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import false_discovery_control, norm, wilcoxon
+
+from piste.arrays import FloatArray
+from piste.runs import shards
+from piste.runs.model_change import FidelityChange, Flip, Limits, ModelChange, Shift
+from piste.runs.run_summary import Manifest, by_text, named_label, predicted_label, read_manifest
+from piste.runs.shards import MOST_PAIRS
+from piste.runs.word_summary import summarise
+
+TEXT = (
+    "index",
+    "id",
+    "label",
+    "target",
+    "target_index",
+    "against",
+    "score",
+    "r2",
+    "error",
+    "stamp",
+)
+PLACES = ("index", "word", "start", "effect", "effect_error")
+LEAST = 0.1  # of the strongest effect in a text, the median over texts: a smaller change is small
+FALL = 0.05  # of R²: a smaller fall does not count
+TURNED = 1e-3  # a score that moved by less may have turned by rounding
+Row = Mapping[str, Any]
+Table = Mapping[str, Sequence[Any]]
+Key = tuple[tuple[str, ...], str]  # a word or a pair, and the label that its effects speak for
+
+
+@dataclass(frozen=True)
+class RunTables:
+    """A run as the comparison reads it."""
+
+    folder: Path
+    manifest: Manifest
+    texts: Mapping[int, Row]
+    other: Mapping[int, shards.Shard] = field(default_factory=dict)  # of texts explained once more
+
+    @classmethod
+    def of(cls, folder: Path) -> RunTables:
+        rows = {
+            row["index"]: row
+            for table in shards.read(folder, shards.TEXTS, TEXT, ["pairs"])
+            for row in _rows(table)
+        }
+        return cls(folder, read_manifest(folder), rows)
+
+    def explained(self, index: int) -> Row:
+        """The row of a text as its explanation is compared."""
+        again = self.other.get(index)
+        return self.texts[index] if again is None else next(_rows(again.texts))
+
+    def places(self) -> Iterator[tuple[int, Table]]:
+        """The words of every text, in the order of the texts."""
+        for table in by_text(self.folder, PLACES, ()):
+            index = table["index"][0]
+            yield index, self.other[index].players if index in self.other else table
+
+
+def _rows(table: Table) -> Iterator[dict[str, Any]]:
+    names = list(table)
+    for cells in zip(*table.values(), strict=True):
+        yield dict(zip(names, cells, strict=True))
+
+
+@dataclass
+class Tally:
+    """One word or pair over the texts of both runs: sums from which its change follows."""
+
+    places: int = 0
+    texts: int = 0
+    before: float = 0.0
+    after: float = 0.0
+    variance: float = 0.0
+    moments: FloatArray = field(default_factory=lambda: np.zeros(3))  # of (change, places) by text
+    largest: tuple[float, int] = (-1.0, 0)  # change in a text, and which text
+
+    def add(self, index: int, before: FloatArray, after: FloatArray, variance: float) -> None:
+        """The effects in one text, place by place, and the variance of their summed change."""
+        change, places = float(np.sum(after - before)), len(before)
+        self.places += places
+        self.texts += 1
+        self.before += float(before.sum())
+        self.after += float(after.sum())
+        self.variance += variance
+        self.moments += (change**2, change * places, places**2)
+        self.largest = max(self.largest, (abs(change), index))
+
+    def shift(self, key: Key, ids: Mapping[int, Row], least: float) -> Shift:
+        """The mean change and the chance that it is none."""
+        before, after = self.before / self.places, self.after / self.places
+        change = after - before
+        spread = float(self.moments @ (1.0, -2 * change, change**2))
+        between = max(0.0, spread) * self.texts / max(1, self.texts - 1)
+        error = float(np.sqrt(max(self.variance, between if self.texts > 1 else 0.0))) / self.places
+        chance = _chance(change, error, least)
+        text = str(ids[self.largest[1]]["id"])
+        return Shift(*key, self.texts, before, after, error, chance, text)
+
+
+def _chance(change: float, error: float, least: float) -> float:
+    """How likely a change of at most `least` looks as large as this one."""
+    error = max(error, 1e-12)
+    tails = norm.sf((abs(change) - least) / error) + norm.sf((abs(change) + least) / error)
+    return float(min(1.0, tails))
+
+
+def compared(
+    before: RunTables, after: RunTables, alpha: float, least: float | None, flips: int
+) -> ModelChange:
+    """What changed from one run to the other; least=None: by the size of the baseline's effects."""
+    same = [
+        index
+        for index, row in before.texts.items()
+        if index in after.texts and after.texts[index]["stamp"] == row["stamp"]
+    ]
+    known = [index for index in same if before.texts[index]["error"] is None]
+    both = {index for index in known if after.texts[index]["error"] is None}
+    tallies, typical = _tallied(before, after, both)
+    limits = Limits(alpha, LEAST * typical if least is None else least, flips)
+    shifts = [
+        tally.shift(key, before.texts, limits.least)
+        for key, tally in tallies.items()
+        if tally.texts
+    ]
+    fidelity = _fidelity(before, after, sorted(both))
+    changed = _beyond_chance([*(shift.chance for shift in shifts), fidelity.chance], alpha)
+    sure = [shift for shift, is_sure in zip(shifts, changed, strict=False) if is_sure]
+    sure.sort(key=lambda shift: -abs(shift.change))
+    return ModelChange(
+        baseline=str(before.folder),
+        models=(before.manifest.model, after.manifest.model),
+        limits=limits,
+        texts=len(both),
+        other=len(before.texts) - len(same),
+        failed=len(known) - len(both),
+        tested=len(changed),
+        words=_with_spurious([one for one in sure if len(one.words) == 1], before, after),
+        pairs=tuple(one for one in sure if len(one.words) == 2),
+        flips=tuple(_flips(before, after, sorted(both))),
+        fidelity=replace(fidelity, fell=bool(changed[-1])),
+    )
+
+
+def _beyond_chance(chances: Sequence[float], alpha: float) -> Sequence[bool]:
+    adjusted = false_discovery_control(np.array(chances))
+    return [bool(value <= alpha) for value in adjusted]
+
+
+def mirrored(manifest: Manifest) -> bool:
+    """Whether what speaks against one label speaks for the other."""
+    return len(manifest.labels) == 2 and manifest.outputs in ("classes", None)
+
+
+def same_target(before: Row, after: Row) -> bool:
+    return all(before[name] == after[name] for name in ("target_index", "against"))
+
+
+def _side(row: Row, manifest: Manifest) -> tuple[str, float]:
+    """The label towards which effects are told, and the sign that they get by it."""
+    if not mirrored(manifest):
+        return row["target"], 1.0
+    return manifest.labels[-1], 1.0 if row["target"] == manifest.labels[-1] else -1.0
+
+
+def _tallied(before: RunTables, after: RunTables, both: set[int]) -> tuple[dict[Key, Tally], float]:
+    """The tallies of all words and pairs, and how strong a text's strongest effect usually is."""
+    tallies: dict[Key, Tally] = {}
+    strongest = []
+    for index, was, now in _together(before.places(), after.places()):
+        rows = before.explained(index), after.explained(index)
+        if index not in both or not (mirrored(before.manifest) or same_target(*rows)):
+            continue
+        label, sign = _side(rows[0], before.manifest)
+        signs = sign, _side(rows[1], before.manifest)[1]
+        strongest.append(max(np.abs(_numbers(was, "effect")), default=0.0))
+        _add_words(tallies, index, label, (was, now), signs)
+        _add_pairs(tallies, index, label, (rows[0].get("pairs"), rows[1].get("pairs")), signs)
+    return tallies, float(np.median(strongest)) if strongest else 0.0
+
+
+def _together(
+    before: Iterator[tuple[int, Table]], after: Iterator[tuple[int, Table]]
+) -> Iterator[tuple[int, Table, Table]]:
+    """The texts that are in both; each run has them in order."""
+    now = next(after, None)
+    for index, was in before:
+        while now is not None and now[0] < index:
+            now = next(after, None)
+        if now is not None and now[0] == index:
+            yield index, was, now[1]
+
+
+def _numbers(table: Table, name: str) -> FloatArray:
+    return np.array([number or 0.0 for number in table[name]], dtype=np.float64)
+
+
+def _add_words(
+    tallies: dict[Key, Tally],
+    index: int,
+    label: str,
+    tables: tuple[Table, Table],
+    signs: tuple[float, float],
+) -> None:
+    """Every word of a text that stands at the same place in both."""
+    places = [
+        {
+            (start, word): at
+            for at, (start, word) in enumerate(zip(t["start"], t["word"], strict=True))
+        }
+        for t in tables
+    ]
+    effects = [sign * _numbers(table, "effect") for sign, table in zip(signs, tables, strict=True)]
+    errors = [_numbers(table, "effect_error") for table in tables]
+    chosen: dict[str, list[tuple[int, int]]] = {}
+    for (start, word), at in places[0].items():
+        if (start, word) in places[1]:
+            chosen.setdefault(word, []).append((at, places[1][start, word]))
+    for word, ats in chosen.items():
+        was, now = (list(one) for one in zip(*ats, strict=True))
+        variance = float(np.sum(errors[0][was] ** 2) + np.sum(errors[1][now] ** 2))
+        tally = tallies.setdefault(((word,), label), Tally())
+        tally.add(index, effects[0][was], effects[1][now], variance)
+
+
+def _add_pairs(
+    tallies: dict[Key, Tally],
+    index: int,
+    label: str,
+    listed: tuple[Sequence[Row] | None, Sequence[Row] | None],
+    signs: tuple[float, float],
+) -> None:
+    """Every pair that is recorded for a text in one of the runs.
+
+    A run records the strongest few. Of the others it is known that they are weaker than these: such
+    a pair is taken to be as near to its effect in the other run as that allows.
+    """
+    if listed[0] is None or listed[1] is None:
+        return
+    known = [
+        _by_words(pairs, sign)
+        for pairs, sign in zip(listed, signs, strict=True)
+        if pairs is not None
+    ]
+    weakest = [_weakest(pairs) for pairs in listed if pairs is not None]
+    for key in dict.fromkeys([*known[0], *known[1]]):
+        told = [pairs.get(key) for pairs in known]
+        was, now = (
+            mine if mine is not None else _nearest(theirs, limit)
+            for mine, theirs, limit in zip(told, told[::-1], weakest, strict=True)
+        )
+        tally = tallies.setdefault((key, label), Tally())
+        tally.add(index, np.array([was[0]]), np.array([now[0]]), was[1] + now[1])
+
+
+def _by_words(pairs: Sequence[Row], sign: float) -> dict[tuple[str, str], tuple[float, float]]:
+    """Effect and variance of each pair of words; of those that meet several times, the sums."""
+    found: dict[tuple[str, str], tuple[float, float]] = {}
+    for pair in pairs:
+        key = (pair["first_word"], pair["second_word"])
+        effect, variance = found.get(key, (0.0, 0.0))
+        found[key] = (effect + sign * pair["effect"], variance + pair["error"] ** 2)
+    return found
+
+
+def _weakest(pairs: Sequence[Row]) -> float:
+    """What a pair that is not recorded has at most; with fewer pairs than usual, none is left."""
+    return 0.0 if len(pairs) < MOST_PAIRS else min(abs(pair["effect"]) for pair in pairs)
+
+
+def _nearest(other: tuple[float, float] | None, limit: float) -> tuple[float, float]:
+    effect, variance = other or (0.0, 0.0)
+    return float(np.clip(effect, -limit, limit)), variance
+
+
+def _fidelity(before: RunTables, after: RunTables, both: Sequence[int]) -> FidelityChange:
+    """Whether R² fell by more than `FALL`, by Wilcoxon's test over texts."""
+    pairs = [(before.explained(index)["r2"], after.explained(index)["r2"]) for index in both]
+    known = np.array([pair for pair in pairs if None not in pair], dtype=np.float64)
+    if not len(known):
+        return FidelityChange(0, None, None, 1.0, False)
+    was, now = known.T
+    chance = float(wilcoxon(was - now - FALL, alternative="greater").pvalue)
+    return FidelityChange(len(known), float(np.median(was)), float(np.median(now)), chance, False)
+
+
+def _flips(before: RunTables, after: RunTables, both: Sequence[int]) -> Iterator[Flip]:
+    for index in both:
+        was, now = before.texts[index], after.texts[index]
+        decided = [
+            predicted_label(row["target"], row["score"], run.manifest)
+            for row, run in ((was, before), (now, after))
+        ]
+        signs = [_side(row, before.manifest)[1] for row in (was, now)]
+        moved = abs(signs[0] * was["score"] - signs[1] * now["score"])
+        rounding = mirrored(before.manifest) and moved < TURNED
+        if None not in decided and decided[0] != decided[1] and not rounding:
+            label = named_label(was["label"], before.manifest.labels)
+            yield Flip(str(was["id"]), str(decided[0]), str(decided[1]), label)
+
+
+def _with_spurious(
+    words: Sequence[Shift], before: RunTables, after: RunTables
+) -> tuple[Shift, ...]:
+    """The words, with a mark at those that became candidates for spurious ones."""
+    if not words:
+        return ()
+    was, now = (_spurious(run.folder) for run in (before, after))
+    return tuple(replace(w, spurious=(w.words[0], w.label) in now - was) for w in words)
+
+
+def _spurious(folder: Path) -> set[tuple[str, str]]:
+    return {(word.word, word.label) for word in summarise(folder).spurious()}
