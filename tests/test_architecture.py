@@ -22,7 +22,7 @@ ORDER = [
     {"compare", "diff", "verify"},
     {"runs"},
     {"render"},
-    {"web", "cli"},
+    {"mcp", "web", "cli"},
     {"__init__", "__main__"},
 ]
 RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
@@ -36,6 +36,7 @@ FACADE = {
     ("runs", "render"),
     ("options", "lexicon"),
     ("cli", "web"),
+    ("cli", "mcp"),
 }
 # Where torch may be imported besides the backends; everything else must start without it.
 TORCH = {

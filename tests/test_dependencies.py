@@ -20,7 +20,7 @@ EXTRAS = PROJECT["optional-dependencies"]
 HOLDERS = packages_distributions()  # of top-level modules
 LOADERS = {"import_module", "find_spec", "require"}  # functions that take a module's name
 # A folder of the package that may use an extra without asking whether it is there.
-ROOMS = {"web": "web"}
+ROOMS = {"mcp": "mcp", "web": "web"}
 
 
 def normal(name: str) -> str:

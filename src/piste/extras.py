@@ -17,6 +17,7 @@ EXTRAS = {  # an import that may be missing, and the extra of piste that brings 
     "ray": "ray",
     "fastapi": "web",
     "uvicorn": "web",
+    "mcp": "mcp",
     "pandas": "pandas",
     "shap": "shap",
     "anywidget": "notebook",

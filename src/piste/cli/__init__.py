@@ -17,6 +17,7 @@ from piste.cli import (
     evaluate,
     explain,
     lexicon,
+    mcp,
     methods,
     metrics,
     run,
@@ -46,6 +47,7 @@ app.command("diff", context_settings=WORDS)(diff.diff)
 app.command("verify")(verify.verify)
 app.command("evaluate")(evaluate.evaluate)
 app.command("serve")(serve.serve)
+app.command("mcp")(mcp.mcp)
 app.command("run")(run.run)
 app.command("summary")(summary.summary)
 app.command("check")(check.check)

@@ -1,0 +1,1 @@
+"""Explanations as tools of the Model Context Protocol. `piste.mcp.server` needs the extra mcp."""
