@@ -12,14 +12,13 @@ from piste.models.backends.function import UNSTEADY
 from piste.options import EFFORTS
 from piste.render.words import percent, signed
 from piste.result.explanation import Explanation
-from piste.result.facts import FEW_CHECKS, Agreement, Stopped
+from piste.result.facts import FEW_CHECKS, LOW, Agreement, Stopped
 from piste.result.scores import score
 from piste.text.encoding import UNREAD, UNTOLD
 
 THOROUGH = EFFORTS[-1]
 TEN = 10  # the strongest, of which `Stopped` speaks
 HARDLY = 0.5  # an error of half the score and more
-LOW = 0.5  # an R² below it earns a warning
 _RATINGS = ((0.9, "very good"), (0.75, "good"), (LOW, "fair"), (-math.inf, "poor"))
 _KINDS = {
     "parts": ("held-out part of this text", "held-out parts of this text"),

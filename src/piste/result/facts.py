@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+LOW = 0.5  # an R² below it earns a warning
 FEW_CHECKS = 5  # an R2 of fewer sequences says nothing
 
 

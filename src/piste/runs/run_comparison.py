@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import false_discovery_control, norm, wilcoxon
+from scipy.stats import false_discovery_control, t, wilcoxon
 
 from piste.arrays import FloatArray
+from piste.result.facts import LOW
 from piste.runs import shards
 from piste.runs.model_change import FidelityChange, Flip, Limits, ModelChange, Shift
 from piste.runs.run_summary import Manifest, by_text, named_label, predicted_label, read_manifest
@@ -38,6 +39,7 @@ TEXT = (
 PLACES = ("index", "word", "start", "effect", "effect_error")
 LEAST = 0.1  # of the strongest effect in a text, the median over texts: a smaller change is small
 FALL = 0.05  # of R²: a smaller fall does not count
+FREEDOM = 5  # degrees, a text: how well errors are known that were estimated from its answers
 TURNED = 1e-3  # a score that moved by less may have turned by rounding
 Row = Mapping[str, Any]
 Table = Mapping[str, Sequence[Any]]
@@ -110,15 +112,15 @@ class Tally:
         spread = float(self.moments @ (1.0, -2 * change, change**2))
         between = max(0.0, spread) * self.texts / max(1, self.texts - 1)
         error = float(np.sqrt(max(self.variance, between if self.texts > 1 else 0.0))) / self.places
-        chance = _chance(change, error, least)
+        chance = _chance(change, error, least, FREEDOM * self.texts)
         text = str(ids[self.largest[1]]["id"])
         return Shift(*key, self.texts, before, after, error, chance, text)
 
 
-def _chance(change: float, error: float, least: float) -> float:
+def _chance(change: float, error: float, least: float, freedom: int) -> float:
     """How likely a change of at most `least` looks as large as this one."""
-    error = max(error, 1e-12)
-    tails = norm.sf((abs(change) - least) / error) + norm.sf((abs(change) + least) / error)
+    distances = np.array([abs(change) - least, abs(change) + least]) / max(error, 1e-12)
+    tails = t.sf(distances, freedom).sum()
     return float(min(1.0, tails))
 
 
@@ -187,6 +189,8 @@ def _tallied(before: RunTables, after: RunTables, both: set[int]) -> tuple[dict[
     for index, was, now in _together(before.places(), after.places()):
         rows = before.explained(index), after.explained(index)
         if index not in both or not (mirrored(before.manifest) or same_target(*rows)):
+            continue
+        if any(row["r2"] is not None and row["r2"] < LOW for row in rows):
             continue
         label, sign = _side(rows[0], before.manifest)
         signs = sign, _side(rows[1], before.manifest)[1]
