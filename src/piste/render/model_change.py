@@ -11,6 +11,7 @@ from rich.table import Table
 from piste.render.clean import one_line
 from piste.render.plain import captured, plain
 from piste.render.words import listed, signed
+from piste.result.facts import LOW
 from piste.runs.model_change import Flip, ModelChange, Shift
 
 SHOWN = 12  # rows of a table in a terminal
@@ -125,6 +126,11 @@ def remarks(change: ModelChange) -> list[str]:
         told.append(
             f"· {count(change.other, 'text')} of the baseline changed in the data and cannot be"
             " compared: make a new baseline."
+        )
+    if change.unreliable:
+        told.append(
+            f"· The words of {count(change.unreliable, 'text')} are not compared: with an R² below"
+            f" {LOW} an explanation is unreliable. Make the baseline with --effort thorough."
         )
     if change.failed:
         told.append(f"· {count(change.failed, 'text')} failed now, and not in the baseline.")

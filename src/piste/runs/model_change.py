@@ -78,6 +78,7 @@ class ModelChange:
     texts: int  # that were compared
     other: int  # texts of the baseline whose row in the data is another now
     failed: int
+    unreliable: int  # texts whose words are not compared: an R² is too low
     tested: int  # effects of words and pairs, and the fidelity: what may be a false alarm
     words: tuple[Shift, ...]
     pairs: tuple[Shift, ...]

@@ -135,7 +135,8 @@ def compared(
     ]
     known = [index for index in same if before.texts[index]["error"] is None]
     both = {index for index in known if after.texts[index]["error"] is None}
-    tallies, typical = _tallied(before, after, both)
+    told = {index for index in both if _tells(before, after, index)}
+    tallies, typical = _tallied(before, after, told)
     limits = Limits(alpha, LEAST * typical if least is None else least, flips)
     shifts = [
         tally.shift(key, before.texts, limits.least)
@@ -153,6 +154,7 @@ def compared(
         texts=len(both),
         other=len(before.texts) - len(same),
         failed=len(known) - len(both),
+        unreliable=len(both) - len(told),
         tested=len(changed),
         words=_with_spurious([one for one in sure if len(one.words) == 1], before, after),
         pairs=tuple(one for one in sure if len(one.words) == 2),
@@ -175,6 +177,13 @@ def same_target(before: Row, after: Row) -> bool:
     return all(before[name] == after[name] for name in ("target_index", "against"))
 
 
+def _tells(before: RunTables, after: RunTables, index: int) -> bool:
+    """Whether both explanations of a text can be relied on, and speak of the same number."""
+    rows = before.explained(index), after.explained(index)
+    reliable = all(row["r2"] is None or row["r2"] >= LOW for row in rows)
+    return reliable and (mirrored(before.manifest) or same_target(*rows))
+
+
 def _side(row: Row, manifest: Manifest) -> tuple[str, float]:
     """The label towards which effects are told, and the sign that they get by it."""
     if not mirrored(manifest):
@@ -182,15 +191,13 @@ def _side(row: Row, manifest: Manifest) -> tuple[str, float]:
     return manifest.labels[-1], 1.0 if row["target"] == manifest.labels[-1] else -1.0
 
 
-def _tallied(before: RunTables, after: RunTables, both: set[int]) -> tuple[dict[Key, Tally], float]:
+def _tallied(before: RunTables, after: RunTables, told: set[int]) -> tuple[dict[Key, Tally], float]:
     """The tallies of all words and pairs, and how strong a text's strongest effect usually is."""
     tallies: dict[Key, Tally] = {}
     strongest = []
     for index, was, now in _together(before.places(), after.places()):
         rows = before.explained(index), after.explained(index)
-        if index not in both or not (mirrored(before.manifest) or same_target(*rows)):
-            continue
-        if any(row["r2"] is not None and row["r2"] < LOW for row in rows):
+        if index not in told:
             continue
         label, sign = _side(rows[0], before.manifest)
         signs = sign, _side(rows[1], before.manifest)[1]
