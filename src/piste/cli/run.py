@@ -35,6 +35,15 @@ def run(
     ] = "text_pair",
     split: options.Split = "train",
     shard: Annotated[int, typer.Option(help="Texts per file.")] = 256,
+    to_hub: Annotated[
+        str | None,
+        typer.Option(
+            metavar="REPO", help="Also send the results, words included, to this hub data set."
+        ),
+    ] = None,
+    public: Annotated[
+        bool, typer.Option("--public", help="With --to-hub: anybody may read them.")
+    ] = False,
     device: options.Device = None,
     trust_remote_code: options.TrustRemoteCode = False,
     **settings: Any,
@@ -46,6 +55,12 @@ def run(
 
     if lexicon is not None and no_lexicon:
         raise SettingError("--lexicon and --no-lexicon are both given.", "Give one of them.")
+    if public and to_hub is None:
+        raise SettingError("--public is given without --to-hub.", "Give both, or leave it out.")
+    if to_hub is not None:  # a name or a token that is wrong should not wait for the run
+        from piste.runs.hub import open_repository
+
+        open_repository(to_hub, private=not public)
     columns = Columns(text_column, label_column, id_column, pair=pair_column)
     with LateBar("Working") as bar:
 
@@ -76,5 +91,9 @@ def run(
     for reason in report.reasons:
         typer.echo(f"  {printable(reason)}")
     typer.echo(f"For an overview: piste summary {report.folder}")
+    if to_hub is not None:
+        from piste.runs.hub import to_hub as send
+
+        typer.echo(f"Sent to {send(report.folder, to_hub, private=not public)}")
     if report.failed:
         raise typer.Exit(1)

@@ -7,6 +7,7 @@ from piste.lazy import loader
 if TYPE_CHECKING:
     from piste.runs.evaluate import Evaluation as Evaluation
     from piste.runs.evaluate_text import View as View
+    from piste.runs.hub import to_hub as to_hub
     from piste.runs.model_change import ModelChange as ModelChange
     from piste.runs.statistics import Difference as Difference
     from piste.runs.statistics import Interval as Interval
@@ -19,6 +20,7 @@ _HOMES = {
     "View": "piste.runs.evaluate_text",
     "Evaluation": "piste.runs.evaluate",
     "ModelChange": "piste.runs.model_change",
+    "to_hub": "piste.runs.hub",
     "Interval": "piste.runs.statistics",
     "interval": "piste.runs.statistics",
     "Difference": "piste.runs.statistics",

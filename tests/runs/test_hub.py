@@ -1,0 +1,103 @@
+"""A run on the hub: what is sent there, to whom it is shown, and that nothing goes unasked."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+
+import pyarrow.parquet as parquet
+import pytest
+import yaml
+
+from piste.runs import shards
+from tests.runs.fake_hub import fake_hub
+
+TEXTS = ["A fine film.", "A dull film."]
+
+
+@pytest.fixture
+def hub():
+    with fake_hub() as hub:
+        yield hub
+
+
+@pytest.fixture
+def run(hub, tmp_path):
+    """`piste run` as a process of its own: the hub's address is read when its library loads."""
+    data = tmp_path / "secret-place" / "reviews.jsonl"
+    data.parent.mkdir()
+    data.write_text("".join(json.dumps({"text": text}) + "\n" for text in TEXTS))
+
+    def called(*arguments, token="hf_of_a_test"):
+        home = {"HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "hf"), "HF_HUB_DISABLE_XET": "1"}
+        environment = {
+            k: v for k, v in os.environ.items() if k not in ("HF_TOKEN", "HF_HUB_OFFLINE")
+        }
+        environment |= home | ({"HF_TOKEN": token} if token else {})
+        command = [sys.executable, "-m", "piste", "run", str(data), "--out", str(tmp_path / "out")]
+        return subprocess.run(
+            [*command, "--no-lexicon", "--budget", "20", *arguments],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return called
+
+
+def test_nothing_is_contacted_without_the_flag(hub, run, tmp_path):
+    done = run()
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out" / "manifest.json").exists()
+    assert hub.requests == []
+
+
+def test_a_run_becomes_a_private_data_set_with_a_card(hub, run, tmp_path):
+    done = run("--to-hub", "my-org/explained")
+    assert done.returncode == 0, done.stderr
+    assert f"Sent to {hub.url}/datasets/my-org/explained" in done.stdout
+    assert hub.private == {"my-org/explained": True}
+    assert {authorization for _, authorization in hub.requests} == {"Bearer hf_of_a_test"}
+    files = hub.files["my-org/explained"]
+    table = parquet.read_table(io.BytesIO(files["players/part-00000000.parquet"]))
+    (kept,) = shards.read(tmp_path / "out", shards.PLAYERS)
+    assert table.to_pydict() == kept
+    _, metadata, page = files["README.md"].decode().split("---\n", 2)
+    paths = {one["config_name"]: one["data_files"] for one in yaml.safe_load(metadata)["configs"]}
+    assert paths == {"texts": "texts/*.parquet", "players": "players/*.parquet"}
+    assert 'load_dataset("my-org/explained", "texts")' in page
+    assert "can read the\ntexts" in page
+    assert not [name for name, content in files.items() if b"secret-place" in content]
+    assert json.loads(files["manifest.json"])["data"] == "reviews.jsonl"
+
+
+def test_public_only_where_that_was_asked(hub, run):
+    assert run("--to-hub", "my-org/open", "--public").returncode == 0
+    assert hub.private == {"my-org/open": False}
+    again = run("--to-hub", "my-org/open")  # it is public already: not without saying so
+    assert again.returncode == 2
+    assert "is public" in again.stderr
+    assert "--public" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("repo", "token", "said"),
+    [("no/such/name", "t", "owner/name"), ("my-org/x", None, "hf auth login")],
+)
+def test_mistakes_are_told_before_the_work(hub, run, tmp_path, repo, token, said):
+    done = run("--to-hub", repo, token=token)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert not (tmp_path / "out").exists()
+    assert hub.requests == []
+
+
+def test_a_refusal_is_told_before_the_work(hub, run, tmp_path):
+    hub.refuses = True
+    done = run("--to-hub", "my-org/x")
+    assert done.returncode == 2
+    assert "did not take my-org/x" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "out").exists()
