@@ -1,11 +1,13 @@
 """`piste serve`: the page and the JSON API, on this machine."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from piste.cli import options
 from piste.cli.common import loaded
+from piste.errors import printable
 
 if TYPE_CHECKING:
     from piste.models.protocol import Classifier
@@ -34,10 +36,19 @@ def serve(
     example: Annotated[
         str | None, typer.Option(help="The text that the page starts with, already explained.")
     ] = None,
+    space: Annotated[
+        Path | None,
+        typer.Option(
+            help="Serve nothing: write the folder of a Hugging Face Space that serves the models."
+        ),
+    ] = None,
     device: options.Device = None,
     trust_remote_code: options.TrustRemoteCode = False,
 ) -> None:
     """Open a page that explains texts: remove or edit words, compare. Needs the extra web."""
+    if space is not None:
+        _write_space(space, model or ["demo"])
+        return
     from piste.web.server import serve
     from piste.web.settings import EXAMPLE, Settings
 
@@ -55,3 +66,11 @@ def serve(
         return {name: loaded(name, device, trust_remote_code) for name in model or ["demo"]}
 
     serve(load, settings, lambda line: typer.echo(line, err=True))
+
+
+def _write_space(folder: Path, models: list[str]) -> None:
+    from piste.web.space import write_space
+
+    for path in write_space(folder, models):
+        typer.echo(f"Wrote {printable(str(path))}")
+    typer.echo("Make a Space of the kind Docker on the hub and push this folder to it.")

@@ -87,7 +87,9 @@ def to_hub(folder: str | Path, repo: str, *, private: bool = True) -> str:
     folder = Path(folder)
     manifest = _manifest(folder)
     open_repository(repo, private)
-    files = [(path.relative_to(folder).as_posix(), path.read_bytes()) for path in _tables(folder)]
+    files: list[tuple[str, str | bytes]] = [
+        (path.relative_to(folder).as_posix(), str(path)) for path in _tables(folder)
+    ]
     shown = {**manifest, "data": _last(manifest["data"]), "model": _last(manifest["model"])}
     files.append((MANIFEST, json.dumps(shown, indent=1).encode()))
     files.append(("README.md", card(folder, shown, repo).encode()))

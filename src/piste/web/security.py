@@ -43,7 +43,17 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
-_HEADERS = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+
+
+def headers_for(embedded_in: str | None) -> list[tuple[bytes, bytes]]:
+    """What stands on every answer; one origin may be allowed to show the page in a frame."""
+    own = dict(HEADERS)
+    if embedded_in is not None:
+        own["content-security-policy"] = POLICY.replace(
+            "frame-ancestors 'none'", f"frame-ancestors {embedded_in}"
+        )
+        del own["x-frame-options"]  # knows no origins
+    return [(name.encode(), value.encode()) for name, value in own.items()]
 
 
 class Guard:
@@ -53,12 +63,15 @@ class Guard:
         self.app, self.settings = app, settings
         self.active = 0  # requests that were let in and are not answered yet
         self.names = {"localhost", settings.host.lower(), socket.gethostname().lower()}
+        if settings.site is not None:
+            self.names.add(settings.site.lower())
+        self.headers = headers_for(settings.embedded_in)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        sender = _with_headers(send)
+        sender = _with_headers(send, self.headers)
         refusal = self.refusal(scope)
         if refusal is not None:
             await _refuse(sender, *refusal)
@@ -119,12 +132,12 @@ class Guard:
         return hmac.compare_digest(given.strip().encode(), token.encode())
 
 
-def _with_headers(send: Send) -> Send:
+def _with_headers(send: Send, added: list[tuple[bytes, bytes]]) -> Send:
     async def sender(message: Message) -> None:
         if message["type"] == "http.response.start":
-            ours = {name for name, _ in _HEADERS}
+            ours = {name for name, _ in added}
             kept = [pair for pair in message.get("headers", []) if pair[0].lower() not in ours]
-            message = {**message, "headers": [*kept, *_HEADERS]}
+            message = {**message, "headers": [*kept, *added]}
         await send(message)
 
     return sender

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 import secrets
 from dataclasses import dataclass, replace
 
@@ -14,6 +15,7 @@ LEAST_TOKEN = 16  # characters, where others can reach the server
 CONNECTIONS = 256  # that wait for a request; and as many requests at once
 BODY_SECONDS = 30.0  # in which the whole body of a request must arrive
 MOST_CHARACTERS = 200_000  # whatever --max-chars says: the schema's limit
+ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:\d+)?")
 EXAMPLE = (
     "The plot is thin and the jokes are not funny, but the acting is superb and the ending is "
     "beautiful."
@@ -32,6 +34,8 @@ class Settings:
     max_chars: int = 20_000  # of both texts together
     timeout: float = 300.0  # seconds a request may take, waiting included
     example: str = EXAMPLE  # the text that the page starts with
+    site: str | None = None  # a proxy shows the page to everybody under this name: no token
+    embedded_in: str | None = None  # the one origin whose pages may show this one in a frame
 
     @property
     def is_local(self) -> bool:
@@ -51,11 +55,15 @@ class Settings:
             )
         if not 0 < self.timeout < float("inf"):
             raise SettingError(f"The timeout is {self.timeout}.", "Give seconds above 0: 300.")
+        if self.embedded_in is not None and not ORIGIN.fullmatch(self.embedded_in):
+            raise SettingError(
+                f"{self.embedded_in!r} is no origin of pages.", "Give one: https://example.org."
+            )
         return replace(self, token=self._checked_token())
 
     def _checked_token(self) -> str | None:
         if self.token is None:
-            return None if self.is_local else secrets.token_urlsafe(24)
+            return None if self.is_local or self.site else secrets.token_urlsafe(24)
         if not (self.token.isascii() and self.token.isprintable() and self.token.strip()):
             raise SettingError(
                 "The token is empty or has characters that a header cannot carry.",

@@ -1,0 +1,115 @@
+"""A folder that becomes a Space of the Hugging Face hub: this server in a container.
+
+Nothing is sent anywhere: the folder is pushed by whoever made it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from piste import __version__
+from piste.errors import FileError, SettingError
+from piste.files import make_folder, write_atomic
+
+PORT, OWNER = 7860, "https://huggingface.co"  # where Spaces look, and whose page shows them
+MODELS = "models"  # folder of the models that were copied
+HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
+DOCKERFILE = """\
+FROM python:3.12-slim
+RUN useradd --create-home --uid 1000 user
+USER user
+WORKDIR /home/user/app
+ENV HOME=/home/user PATH=/home/user/.local/bin:$PATH
+COPY --chown=user requirements.txt .
+RUN pip install --no-cache-dir -r requirements.txt
+COPY --chown=user . .
+EXPOSE {port}
+CMD ["python", "app.py"]
+"""
+APP = '''\
+"""Starts the server of this Space; the hub says in SPACE_HOST under which name it shows it."""
+
+import os
+
+import piste
+from piste.web.server import serve
+from piste.web.settings import Settings
+
+MODELS = {models}
+
+
+def load():
+    return {{name: piste.load(place) for name, place in MODELS.items()}}
+
+
+serve(
+    load,
+    Settings(
+        host="0.0.0.0",
+        port={port},
+        token=os.environ.get("PISTE_TOKEN"),  # a secret of the Space closes it to others
+        site=os.environ.get("SPACE_HOST", "localhost"),
+        embedded_in="{owner}",
+    ),
+    print,
+)
+'''
+README = """\
+---
+title: {title}
+sdk: docker
+app_port: {port}
+tags:
+- explainability
+- piste
+pinned: false
+---
+
+Why does {models} classify a text as it does? A page of piste: type a text, see what every word
+contributes, remove words and watch the model answer.
+
+Whoever can open this Space can ask it. Make the Space private, or give it a secret `PISTE_TOKEN` of
+at least 16 characters: the page then wants `?token=` with it.
+"""
+
+
+def write_space(folder: Path, models: Sequence[str]) -> list[Path]:
+    """Write the files of a Space for these models; those in folders are copied into it.
+
+    Raises a `FileError` where the folder holds something already.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise FileError(f"{folder} holds something already.", "Give a new or an empty folder.")
+    places = {_name(model): _place(model) for model in models}
+    if len(places) < len(models):
+        raise SettingError("Two models have the same name.", "Rename one of their folders.")
+    make_folder(folder)
+    for model in models:
+        if Path(model).is_dir():
+            shutil.copytree(model, folder / _place(model), symlinks=False)
+    named = ", ".join(places)
+    texts = {
+        "README.md": README.format(title=json.dumps(f"Why {named}?"), models=named, port=PORT),
+        "Dockerfile": DOCKERFILE.format(port=PORT),
+        "requirements.txt": f"piste[web]=={__version__}\n",
+        "app.py": APP.format(models=json.dumps(places), port=PORT, owner=OWNER),
+    }
+    return [write_atomic(folder / name, text) for name, text in texts.items()]
+
+
+def _name(model: str) -> str:
+    """What the page calls it: of a folder its last name."""
+    name = Path(model).resolve().name if Path(model).is_dir() else model
+    if not HUB_NAME.fullmatch(name):
+        raise SettingError(
+            f"{name!r} is no name for a model.", "Use letters, digits, hyphens and dots."
+        )
+    return name
+
+
+def _place(model: str) -> str:
+    return f"{MODELS}/{_name(model)}" if Path(model).is_dir() else model
