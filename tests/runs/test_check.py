@@ -1,0 +1,291 @@
+"""The check of a model against a baseline: planted changes are found, and nothing else."""
+
+import json
+from dataclasses import replace
+from itertools import combinations
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import piste
+from piste.errors import FileError, SettingError
+from piste.runs.model_change import FidelityChange, Flip, Limits, ModelChange, Shift
+from piste.runs.run_comparison import RunTables, Tally, _chance, compared
+from tests.runs.planted_run import PlantedText, effects_of, write_run
+
+WEIGHTS = {"good": 2.0, "bad": -2.0, "dull": -1.0, "cast": 0.3, "plot": -0.3, "vegas": 0.0}
+TEXTS = [
+    "good cast and a dull plot",
+    "bad cast but the good plot",
+    "dull vegas film with cast",
+    "not good and never the plot",
+    "good vegas film of a cast",
+    "a not good but dull film",
+]
+
+
+def classifier(weights=None, pair=-3.0):
+    """Weights of words, and one interaction: *not* with *good*."""
+    weights = WEIGHTS | (weights or {})
+
+    def margin(text):
+        words = text.split()
+        together = pair if {"not", "good"} <= set(words) else 0.0
+        return sum(weights.get(word, 0.0) for word in words) + together
+
+    return piste.from_function(lambda texts: np.array([margin(text) for text in texts]), name="toy")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    path = tmp_path_factory.mktemp("data") / "texts.jsonl"
+    rows = [{"id": f"t{index}", "text": text} for index, text in enumerate(TEXTS)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.fixture(scope="module")
+def baseline(data, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("baseline")
+    piste.run(data, classifier(), folder, lexicon=False, budget=60)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    return tmp_path_factory.mktemp("kept") / "new"
+
+
+@pytest.fixture(scope="module")
+def heavier(data, baseline, kept):
+    """One word weighs more: *cast*, by 1.5."""
+    return piste.check(data, classifier({"cast": 1.8}), baseline, kept)
+
+
+@pytest.fixture(scope="module")
+def both(baseline, kept, heavier):
+    """The tables of the baseline, and of the run in which *cast* weighs more."""
+    return RunTables.of(baseline), RunTables.of(kept)
+
+
+def named(shifts):
+    return {" + ".join(shift.words) for shift in shifts}
+
+
+def test_a_word_whose_weight_was_changed_is_found_and_nothing_else(heavier):
+    (word,) = heavier.words
+    assert word.words == ("cast",)
+    assert word.change == pytest.approx(1.5, abs=0.15)
+    assert word.texts == 3
+    assert not heavier.pairs
+    assert not heavier.fidelity.fell
+    assert heavier.changed
+
+
+def test_an_interaction_that_is_gone_is_found_and_no_word_that_kept_its_weight(data, baseline):
+    change = piste.check(data, classifier(pair=0.0), baseline)
+    assert {frozenset(pair.words) for pair in change.pairs} == {frozenset({"not", "good"})}
+    assert named(change.words) <= {"not", "good"}  # each has half of what both did
+    for pair in change.pairs:
+        assert pair.change == pytest.approx(3.0, abs=0.5)
+    assert {flip.text for flip in change.flips} == {"t3"}
+
+
+def test_another_seed_is_no_change(data, baseline):
+    change = piste.check(data, classifier(), baseline, seed=1)
+    assert not change.changed, str(change)
+    assert change.tested > 15
+
+
+@pytest.mark.slow
+def test_another_seed_is_seldom_a_change(data, tmp_path):
+    """Over all pairs of ten seeds, on a model with odd interactions and a small budget."""
+
+    def odd(texts):
+        return np.array([_odd(text) for text in texts])
+
+    tables = []
+    for seed in range(10):
+        folder = tmp_path / str(seed)
+        piste.run(data, piste.from_function(odd), folder, lexicon=False, budget=40, seed=seed)
+        tables.append(RunTables.of(folder))
+    changes = [compared(one, two, 0.01, None, 0) for one, two in combinations(tables, 2)]
+    assert sum(change.changed for change in changes) <= 2  # 1 % of 45, and room for chance
+
+
+def _odd(text):
+    total, sign = 0.0, 1.0
+    for word in text.split():
+        sign *= -0.7 if word in ("not", "but", "a", "the") else 1.0
+        total += sign * WEIGHTS.get(word, 0.5)
+    return total + 0.5 * np.sin(3 * total)
+
+
+def test_a_change_that_is_small_by_what_was_asked_does_not_count(both):
+    change = compared(*both, 0.01, 2.0, 6)
+    assert not change.words
+    assert not change.changed
+
+
+def test_decisions_may_turn_as_often_as_was_said(both):
+    turned = compared(*both, 0.01, 2.0, 0).flips
+    assert [flip.text for flip in turned] == ["t1"]
+    assert compared(*both, 0.01, 2.0, 0).changed
+    assert not compared(*both, 0.01, 2.0, 1).changed
+
+
+def test_a_run_that_is_kept_is_the_next_baseline(both):
+    assert not compared(both[1], both[1], 0.01, None, 0).changed
+
+
+def test_texts_that_were_edited_are_left_out_and_told(both):
+    before, after = both
+    edited = {**after.texts, 0: {**after.texts[0], "stamp": "another"}}
+    change = compared(before, replace(after, texts=edited), 0.01, None, 6)
+    assert (change.texts, change.other) == (len(TEXTS) - 1, 1)
+    assert "make a new baseline" in str(change)
+    assert named(change.words) == {"cast"}
+
+
+def test_of_three_classes_texts_are_compared_towards_the_same_label(tmp_path):
+    """One word moves a text to another class; it is explained again for the old one."""
+
+    def three(weight):
+        def logits(texts):
+            def row(text):
+                words = text.split()
+                return [words.count("red") * 2.0, words.count("blue") * weight, 0.1 * len(words)]
+
+            return np.array([row(text) for text in texts])
+
+        return piste.from_function(logits, ["red", "blue", "none"], name="colours")
+
+    path = tmp_path / "texts.jsonl"
+    texts = ["a red and blue door", "one red and blue wall", "the red blue house"]
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    piste.run(path, three(1.0), tmp_path / "before", lexicon=False)
+    change = piste.check(path, three(4.0), tmp_path / "before")
+    assert {(flip.before, flip.after) for flip in change.flips} == {("red", "blue")}
+    assert len(change.flips) == 3
+    blue = next(shift for shift in change.words if shift.words == ("blue",))
+    assert blue.label == "red"
+    assert blue.change < -1.0
+
+
+def planted(shift=0.0, label_of_vegas=1.0):
+    """60 texts; *vegas* is in half of either label and weighs `label_of_vegas`."""
+    texts = []
+    for index in range(60):
+        word, label = ("good", "positive") if index % 2 else ("bad", "negative")
+        words = ["a", word, "place", "."]
+        if index % 4 < 2:
+            words.insert(1, "vegas")
+        weights = {"good": 2.0 + shift, "bad": -2.0, "vegas": label_of_vegas}
+        effects = effects_of(words, weights)
+        importance = 1.0 if label_of_vegas else 0.0
+        texts.append(
+            PlantedText(words, effects, "positive", label, sum(effects), importance=importance)
+        )
+    return texts
+
+
+def tables(folder, texts):
+    return RunTables.of(write_run(folder, texts))
+
+
+def test_a_word_that_became_spurious_is_marked(tmp_path):
+    before = tables(tmp_path / "a", planted(label_of_vegas=0.0))
+    after = tables(tmp_path / "b", planted(label_of_vegas=1.5))
+    change = compared(before, after, 0.01, None, 60)
+    assert named(change.spurious) == {"vegas"}
+    assert named(change.words) == {"vegas"}
+    assert "may be spurious now" in str(change)
+
+
+def test_fidelity_that_fell_is_found(tmp_path):
+    before, after = (tables(tmp_path / name, planted()) for name in "ab")
+
+    def with_r2(table, r2):
+        rows = {i: {**row, "r2": r2 - 0.001 * (i % 7)} for i, row in table.texts.items()}
+        return replace(table, texts=rows)
+
+    fell = compared(with_r2(before, 0.95), with_r2(after, 0.7), 0.01, None, 0)
+    assert fell.fidelity.fell
+    assert fell.changed
+    little = compared(with_r2(before, 0.95), with_r2(after, 0.93), 0.01, None, 0)
+    assert not little.changed
+
+
+def test_the_standard_error_of_a_mean_change_by_hand():
+    tally = Tally()
+    tally.add(0, np.array([1.0, 2.0]), np.array([1.5, 2.5]), 0.02)
+    tally.add(1, np.array([3.0]), np.array([3.2]), 0.01)
+    shift = tally.shift((("w",), "l"), {0: {"id": "x"}, 1: {"id": "y"}}, 0.0)
+    assert shift.before == pytest.approx(2.0)
+    assert shift.change == pytest.approx(0.4)
+    # By text the changes are 1.0 and .2, expected 2 · .4 and .4: residuals .2 and −.2.
+    between = np.sqrt((0.04 + 0.04) * 2 / 1) / 3
+    assert shift.error == pytest.approx(max(np.sqrt(0.03) / 3, between))
+    assert shift.text == "x"
+
+
+def test_chances_are_of_changes_beyond_the_least():
+    assert _chance(0.5, 0.1, 0.5, 1000) == pytest.approx(0.5, abs=1e-6)
+    assert _chance(0.0, 0.1, 0.0, 1000) == 1.0
+    assert _chance(1.0, 0.0, 0.5, 5) == pytest.approx(0.0, abs=1e-12)
+    assert _chance(0.4, 0.0, 0.5, 5) == 1.0
+
+
+def test_the_junit_report_has_a_failed_test_for_each_finding(heavier, tmp_path):
+    heavier.to_junit(tmp_path / "report.xml")
+    root = ElementTree.parse(tmp_path / "report.xml").getroot()
+    cases = root.findall(".//testcase")
+    failed = [case for case in cases if case.find("failure") is not None]
+    findings = len(heavier.words) + len(heavier.flips)
+    assert len(failed) == findings == int(root.get("failures"))
+    assert int(root.get("tests")) == len(cases)
+    assert ("piste.words", "cast") in {(case.get("classname"), case.get("name")) for case in failed}
+    assert "no change of interactions" in {case.get("name") for case in cases}
+
+
+def test_hostile_words_break_neither_the_report_nor_the_summary():
+    word = "<b>|`\x00\x1b[31m\u202e](http://x)"
+    shift = Shift((word,), word, 1, 0.0, 1.0, 0.1, 0.0, word, spurious=True)
+    change = ModelChange(
+        baseline=word,
+        models=(word, word),
+        limits=Limits(0.01, 0.1, 0),
+        texts=1,
+        other=0,
+        failed=0,
+        unreliable=0,
+        tested=1,
+        words=(shift,),
+        pairs=(replace(shift, words=(word, word)),),
+        flips=(Flip(word, word, word, None),),
+        fidelity=FidelityChange(0, None, None, 1.0, False),
+    )
+    ElementTree.fromstring(change.to_junit())
+    summary = change.to_markdown()
+    assert "\x1b" not in summary + str(change)
+    assert "<b>" not in summary.replace("\\<b>", "")
+    rows = [line for line in summary.splitlines() if line.startswith("| ")]
+    assert {line.replace("\\|", "").count("|") for line in rows if "towards" in line} == {7}
+
+
+def test_mistakes_say_what_to_do(data, baseline, tmp_path):
+    with pytest.raises(FileError, match="no run in"):
+        piste.check(data, classifier(), tmp_path)
+    with pytest.raises(SettingError, match="repeats the settings of its baseline"):
+        piste.check(data, classifier(), baseline, budget=5)
+    with pytest.raises(SettingError, match="alpha is 2"):
+        piste.check(data, classifier(), baseline, alpha=2)
+    with pytest.raises(SettingError, match="least is -1"):
+        piste.check(data, classifier(), baseline, least=-1)
+    other = piste.from_function(lambda texts: np.zeros((len(texts), 2)), ["no", "yes"])
+    with pytest.raises(SettingError, match="same label names"):
+        piste.check(data, other, baseline)
+    piste.run(data, classifier(), tmp_path / "lime", method="occlusion")
+    with pytest.raises(SettingError, match='method="context"'):
+        piste.check(data, classifier(), tmp_path / "lime")
