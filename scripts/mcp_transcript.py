@@ -8,6 +8,7 @@ import asyncio
 import json
 import os
 import sys
+import textwrap
 from pathlib import Path
 
 from mcp import Client, StdioServerParameters
@@ -15,7 +16,7 @@ from mcp import Client, StdioServerParameters
 import piste
 
 PAGE = Path(__file__).parents[1] / "docs" / "howto" / "agents.md"
-BEGIN, END = "<!-- transcript -->\n\n```text\n", "```\n\n<!-- end of transcript -->"
+BEGIN, END = "<!-- transcript -->\n\n", "\n<!-- end of transcript -->"
 TEXT = "The plot is thin, but the acting is superb."
 CALLS = (
     ("explain", {"text": TEXT}),
@@ -29,17 +30,19 @@ CALLS = (
 async def transcript() -> str:
     """Every call and its answer in words, as an assistant sees them."""
     source = str(Path(piste.__file__).parents[1])
-    server = StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "piste", "mcp"],
-        env={**os.environ, "PYTHONPATH": source},
-    )
+    home = {**os.environ, "PYTHONPATH": source}
+    server = StdioServerParameters(command=sys.executable, args=["-m", "piste", "mcp"], env=home)
     lines = []
     async with Client(server) as client:
         for name, arguments in CALLS:
             answer = await client.call_tool(name, arguments)
             lines += [f"→ {name} {json.dumps(arguments)}", answer.content[0].text, ""]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def indented(told: str) -> str:
+    """As a block of a page: what follows no command there cannot be fenced as its output."""
+    return textwrap.indent(told, "    ")
 
 
 def main() -> None:
@@ -49,7 +52,7 @@ def main() -> None:
         return
     page = PAGE.read_text(encoding="utf-8")
     before, rest = page.split(BEGIN)
-    PAGE.write_text(before + BEGIN + told + END + rest.split(END)[1], encoding="utf-8")
+    PAGE.write_text(before + BEGIN + indented(told) + END + rest.split(END)[1], encoding="utf-8")
 
 
 if __name__ == "__main__":

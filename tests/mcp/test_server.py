@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -156,5 +157,5 @@ def test_the_transcript_on_the_page_is_what_the_server_says():
     from scripts.mcp_transcript import BEGIN, END, PAGE, transcript
 
     shown = PAGE.read_text(encoding="utf-8").split(BEGIN)[1].split(END)[0]
-    why = differs(shown, asyncio.run(transcript()))
+    why = differs(textwrap.dedent(shown), asyncio.run(transcript()))
     assert not why, f"{why}\npython scripts/mcp_transcript.py --write"
