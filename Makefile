@@ -9,7 +9,7 @@ DEMO   := This film is not the masterpiece they promised. The plot is thin and t
 but the acting is superb and the last ten minutes are simply beautiful. I left the cinema smiling.
 
 .PHONY: demo test test-portable test-slow test-oldest dist fuzz soak bench docs lint types browser \
-  constraints clean
+  constraints lock clean
 
 demo: $(VENV)/.installed
 	$(BIN)/piste explain "$(DEMO)" --html demo.html
@@ -116,6 +116,11 @@ $(VENV)/.slow: $(VENV)/.tested
 $(VENV)/.documented: $(VENV)/.installed
 	$(PIP) -e ".[docs]"
 	@touch $@
+
+# The same versions, with digests, for uv: `uv sync --locked` makes an environment of them.
+lock: $(VENV)/.installed
+	$(PIP) -e ".[lock]"
+	$(BIN)/python scripts/lock.py
 
 # Exact versions of what is installed now, for review before a commit.
 constraints: $(VENV)/.slow $(VENV)/.documented $(VENV)/.fuzzed

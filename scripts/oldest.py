@@ -12,7 +12,7 @@ import tomllib
 from pathlib import Path
 
 PYPROJECT = Path(__file__).parents[1] / "pyproject.toml"
-OURS = ("test", "slow", "lint", "fuzz", "train", "docs", "examples", "papers")
+OURS = ("test", "slow", "lint", "fuzz", "train", "docs", "lock", "examples", "papers")
 REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)(\[[^]]*\])?\s*>=\s*(?P<version>[\w.]+)")
 
 

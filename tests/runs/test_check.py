@@ -17,7 +17,7 @@ from tests.runs.planted_run import PlantedText, effects_of, write_run
 WEIGHTS = {"good": 2.0, "bad": -2.0, "dull": -1.0, "cast": 0.3, "plot": -0.3, "vegas": 0.0}
 TEXTS = [
     "good cast and a dull plot",
-    "bad cast but the good plot",
+    "bad cast but the dull plot",
     "dull vegas film with cast",
     "not good and never the plot",
     "good vegas film of a cast",
@@ -77,7 +77,7 @@ def test_a_word_whose_weight_was_changed_is_found_and_nothing_else(heavier):
     (word,) = heavier.words
     assert word.words == ("cast",)
     assert word.change == pytest.approx(1.5, abs=0.15)
-    assert word.texts == 3
+    assert word.texts == 4
     assert not heavier.pairs
     assert not heavier.fidelity.fell
     assert heavier.changed
@@ -89,7 +89,7 @@ def test_an_interaction_that_is_gone_is_found_and_no_word_that_kept_its_weight(d
     assert named(change.words) <= {"not", "good"}  # each has half of what both did
     for pair in change.pairs:
         assert pair.change == pytest.approx(3.0, abs=0.5)
-    assert {flip.text for flip in change.flips} == {"t3"}
+    assert {flip.text for flip in change.flips} == {"t3", "t5"}
 
 
 def test_another_seed_is_no_change(data, baseline):
@@ -130,7 +130,7 @@ def test_a_change_that_is_small_by_what_was_asked_does_not_count(both):
 
 def test_decisions_may_turn_as_often_as_was_said(both):
     turned = compared(*both, 0.01, 2.0, 0).flips
-    assert [flip.text for flip in turned] == ["t1"]
+    assert [flip.text for flip in turned] == ["t2"]
     assert compared(*both, 0.01, 2.0, 0).changed
     assert not compared(*both, 0.01, 2.0, 1).changed
 
