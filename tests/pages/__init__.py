@@ -13,7 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-NAMED = ("README.md", "AGENTS.md", "CONTRIBUTING.md", "SECURITY.md", "RELEASING.md", "examples/README.md")
+NAMED = (
+    "README.md",
+    "AGENTS.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "RELEASING.md",
+    "examples/README.md",
+)
 KINDS = frozenset({"python", "sh", "json", "yaml", "toml", "text"})
 _FENCE = re.compile(r"^(?P<indent> *)(?P<mark>`{3,})(?P<info>[^`\n]*)$")
 

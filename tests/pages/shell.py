@@ -72,7 +72,7 @@ class Shell:
         return data, seen
 
     def stage(self, words: list[str], data: bytes, last: bool) -> tuple[bytes, str, int]:
-        if words[0] in OURS and words[1:2] == ["serve"]:
+        if words[0] in OURS and words[1:2] == ["serve"] and "--space" not in words:
             return self.serve(words[1:])
         if words[0] in OURS:
             return in_process(cli.main, ["piste", *words[1:]], data, last)
