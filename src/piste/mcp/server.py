@@ -13,6 +13,7 @@ from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field, TypeAdapter
 
 from piste.errors import PisteError, SettingError
+from piste.extras import installed
 from piste.mcp import answers
 from piste.mcp.tools import Load, Question, Tools, places
 from piste.options import Effort
@@ -68,9 +69,8 @@ def server(load: Mapping[str, Load]) -> MCPServer:
     """The server with its four tools; the models are loaded when they are first asked."""
     if not load:
         raise SettingError("There is no model to serve.", "Give one: --model demo.")
-    from piste import __version__
-
-    made = MCPServer("piste", instructions=ABOUT, version=__version__, log_level="ERROR")
+    version = installed("piste") or ""
+    made = MCPServer("piste", instructions=ABOUT, version=version, log_level="ERROR")
     bound = _Bound(Tools(load))
     for tool in (bound.explain, bound.compare, bound.predict_without, bound.flip):
         made.add_tool(_told(tool), annotations=READS)
