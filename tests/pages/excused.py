@@ -10,11 +10,9 @@ EXCUSED = {
     "ray start": "starts daemons of a cluster, which outlive the test",
     "piste run reviews.jsonl --model my-org/my-classifier --out results --engine ray --workers 16"
     " --device cuda": "needs a cluster with GPUs",
-    "cat summary.md": "appends to a file that only GitHub's machines have",
     "piste run reviews.jsonl --model my-org/my-classifier --out results --to-hub": (
         "contacts the hub; tests/runs/test_hub.py runs it against one on loopback"
     ),
-    "piste mcp": "waits for an assistant; tests/mcp runs it with the SDK's client",
     "jupyter execute": "writes into the notebook; tests/test_examples.py runs copies",
     "python -m papers theory --questions": "minutes; tests/papers/theory measures the same",
 }

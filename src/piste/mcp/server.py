@@ -9,7 +9,7 @@ from typing import Annotated, Any, ParamSpec, TypeVar
 from anyio import from_thread
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp.types import CallToolResult, TextContent, ToolAnnotations
+from mcp.types import CallToolResult, ContentBlock, TextContent, ToolAnnotations
 from pydantic import Field, TypeAdapter
 
 from piste.errors import PisteError, SettingError
@@ -173,5 +173,5 @@ def _progress(context: Context) -> Callable[[int, int], None]:
 def _result(answer: Any) -> CallToolResult:
     """The answer in words, and as data."""
     data = TypeAdapter(type(answer)).dump_python(answer, mode="json")
-    content = [TextContent(type="text", text=answer.answer)]
+    content: list[ContentBlock] = [TextContent(type="text", text=answer.answer)]
     return CallToolResult(content=content, structured_content=data)

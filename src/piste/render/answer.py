@@ -10,6 +10,7 @@ from piste.render import together, trust, words
 from piste.render.clean import one_line
 from piste.render.shades import sided
 from piste.result.explanation import Explanation, Row
+from piste.result.facts import LOW
 from piste.result.parts import is_sure
 
 MOST = 3  # words named as the reason
@@ -68,7 +69,7 @@ def unreliable(explanation: Explanation) -> bool:
     """Whether the scores predict the model so badly that a warning stands above them."""
     checked = explanation.fidelity
     r2 = None if checked is None or trust.exact(explanation) else checked.r2
-    return r2 is not None and r2 < trust.LOW
+    return r2 is not None and r2 < LOW
 
 
 def _because(explanation: Explanation) -> str:

@@ -128,7 +128,7 @@ def _options() -> list[str]:
     return [f.name for f in fields(Options) if f.name not in ("lexicon", "refine", "batch_tokens")]
 
 
-def _loaded(classifier: Classifier | str | None, settings: Raw) -> Classifier | str | None:
+def _loaded(classifier: Classifier | str | None, settings: Raw) -> Classifier | str:
     """The model, where this process asks it; by name where workers load it."""
     how = RunSettings(**{name: settings[name] for name in SHARED if name in settings})
     if not isinstance(classifier, str):

@@ -13,12 +13,13 @@ from contextlib import contextmanager
 from pathlib import Path, PurePath
 from typing import Any
 
-from huggingface_hub import CommitOperationAdd, HfApi
+from huggingface_hub import CommitOperationAdd, HfApi, get_token
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError
-from huggingface_hub.utils import get_token, validate_repo_id
 
 from piste.errors import FileError, SettingError, printable
 from piste.runs import shards
+from piste.runs.commits import COMMITS
+from piste.runs.commits import path as place
 from piste.runs.run import ENDED, LEXICON, MANIFEST
 from piste.runs.statistics import markdown_cell
 
@@ -67,7 +68,7 @@ def open_repository(repo: str, private: bool = True) -> None:
 
     Raises a `SettingError` where nobody is logged in, or where that is not allowed.
     """
-    _check_name(repo)
+    _check_login()
     with _asking(repo):
         HfApi().create_repo(repo, repo_type=KIND, private=private, exist_ok=True)
         info = HfApi().dataset_info(repo)
@@ -131,13 +132,7 @@ def card(folder: Path, manifest: dict[str, Any], repo: str) -> str:
     )
 
 
-def _check_name(repo: str) -> None:
-    try:
-        validate_repo_id(repo)
-    except HFValidationError as error:
-        raise SettingError(
-            f"{repo!r} is no name of a data set on the hub.", "Give owner/name: my-org/explained."
-        ) from error
+def _check_login() -> None:
     if get_token() is None:
         raise SettingError(
             "Nobody is logged in to the hub.", "Log in (hf auth login), or set HF_TOKEN."
@@ -162,8 +157,8 @@ def _tables(folder: Path) -> Iterator[Path]:
     """The files that count, and what they were made with."""
     for number in shards.numbers(folder):
         for kind in (shards.TEXTS, shards.PLAYERS):
-            yield shards.place(folder, kind, number)
-    yield folder / shards.COMMITS
+            yield place(folder, kind, number)
+    yield folder / COMMITS
     if (folder / LEXICON).exists():
         yield folder / LEXICON
 
@@ -179,6 +174,10 @@ def _asking(repo: str) -> Iterator[None]:
     """The hub's refusals and the network's failures, as errors with a remedy."""
     try:
         yield
+    except HFValidationError as error:
+        raise SettingError(
+            f"{repo!r} is no name of a data set on the hub.", "Give owner/name: my-org/explained."
+        ) from error
     except (HfHubHTTPError, OSError) as error:
         first = next(iter(str(error).strip().splitlines()), type(error).__name__)
         raise SettingError(
