@@ -66,16 +66,16 @@ def check(
             device=device,
             trust_remote_code=trust_remote_code,
         )
+    kept = None if json == "-" else json
+    writers = (change.to_json, change.to_junit, change.to_markdown)
+    for path, write in zip((kept, junit, markdown), writers, strict=True):
+        if path is not None:
+            write(path)
+            typer.echo(f"Wrote {printable(str(path))}", err=True)
     if json == "-":
         typer.echo(change.to_json())
     else:
         shown(change, show)
-        if json is not None:
-            change.to_json(json)
-    for path, write in ((junit, change.to_junit), (markdown, change.to_markdown)):
-        if path is not None:
-            write(path)
-            typer.echo(f"Wrote {printable(str(path))}", err=True)
     if change.changed:
         raise typer.Exit(CHANGED)
     if change.failed:

@@ -116,9 +116,10 @@ def _fidelity(change: ModelChange) -> list[list[str]]:
 def remarks(change: ModelChange) -> list[str]:
     """What the findings rest on, and what could not be compared."""
     limits = change.limits
+    turns = count(limits.flips, "decision") if limits.flips else "no decision"
     tests = (
         f"· {count(change.tested, 'test')} at a false discovery rate of {limits.alpha:g}; an effect"
-        f" may move by {limits.least:.2g}, {count(limits.flips, 'decision')} may turn."
+        f" may move by {limits.least:.2g}, {turns} may turn."
     )
     was, now = (one_line(name, 60) for name in change.models)
     told = [tests, f"· Baseline: {was}, {one_line(change.baseline, 60)}. Now: {now}."]

@@ -98,7 +98,9 @@ def write_space(folder: Path, models: Sequence[str]) -> list[Path]:
         "requirements.txt": f"piste[web]=={__version__}\n",
         "app.py": APP.format(models=json.dumps(places), port=PORT, owner=OWNER),
     }
-    return [write_atomic(folder / name, text) for name, text in texts.items()]
+    for name, text in texts.items():
+        write_atomic(folder / name, text)
+    return [folder / name for name in texts]
 
 
 def _name(model: str) -> str:
