@@ -183,6 +183,31 @@ def test_the_wheel_explains_far_from_the_repository(clean: Path, tmp_path: Path)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("command", "code", "said"),
+    [
+        (["serve", "--help"], 0, "--space"),
+        (["check", "--help"], 0, "--baseline"),
+        (["serve", "--space", "space"], 0, "Dockerfile"),
+        (["serve"], 2, "pip install 'piste[web]'"),
+        (["mcp"], 2, "pip install 'piste[mcp]'"),
+        (["run", "reviews.jsonl", "--out", "out"], 2, "pip install 'piste[data]'"),
+    ],
+)
+def test_commands_of_the_bare_wheel_work_or_name_their_extra(command, code, said, clean, tmp_path):
+    done = subprocess.run(
+        [clean / "piste", *command],
+        cwd=tmp_path,
+        env=outside(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code, done.stderr
+    assert said in done.stdout + done.stderr
+
+
+@pytest.mark.slow
 def test_the_installed_piste_is_the_one_of_the_wheel(clean: Path, tmp_path: Path) -> None:
     code = "import piste; print(piste.__file__)"
     home = subprocess.check_output(
