@@ -23,7 +23,7 @@ import piste
 from piste.data import read_examples
 from piste.metrics.deletion import deletion
 from piste.runs import shards
-from piste.runs.run import EFFORT
+from piste.runs.run_lexicon import EFFORT
 
 
 def main() -> None:

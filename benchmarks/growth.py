@@ -120,7 +120,7 @@ def of_texts(given: Namespace, classifier: Any, size: int) -> tuple[float, float
     """Explain so many texts with a lexicon over them, or a sample; tokens and seconds likewise."""
     import piste
     from piste.runs import shards
-    from piste.runs.run import EFFORT
+    from piste.runs.run_lexicon import EFFORT
 
     texts = reviews(given, size)
     if size <= given.most:

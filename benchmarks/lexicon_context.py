@@ -21,7 +21,7 @@ from piste.arrays import Ragged
 from piste.data import read_examples
 from piste.lexicon import Lexicon
 from piste.methods.slalom.from_lexicon import TextByLexicon
-from piste.runs.run import EFFORT
+from piste.runs.run_lexicon import EFFORT
 
 SOURCES = {
     "trec": Source("trec", "trec/test.jsonl.gz", 0),

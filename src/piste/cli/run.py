@@ -19,10 +19,11 @@ def run(
     method: options.Method = "context",
     lexicon: Annotated[
         Path | None,
-        typer.Option(help="For context and slalom: a lexicon to use. Default: build one."),
+        typer.Option(help="For context and slalom: words fitted by `piste lexicon build`."),
     ] = None,
-    no_lexicon: Annotated[
-        bool, typer.Option("--no-lexicon", help="Explain each text on its own, without a lexicon.")
+    build_lexicon: Annotated[
+        bool,
+        typer.Option("--build-lexicon", help="Fit the words of these texts first, and use them."),
     ] = False,
     engine: Annotated[str, typer.Option(help="local, or ray.")] = "local",
     workers: Annotated[int, typer.Option(help="Number of processes (local) or actors (ray).")] = 1,
@@ -44,8 +45,8 @@ def run(
     from piste.cli.progress import LateBar
     from piste.data import Columns
 
-    if lexicon is not None and no_lexicon:
-        raise SettingError("--lexicon and --no-lexicon are both given.", "Give one of them.")
+    if lexicon is not None and build_lexicon:
+        raise SettingError("--lexicon and --build-lexicon are both given.", "Give one of them.")
     columns = Columns(text_column, label_column, id_column, pair=pair_column)
     with LateBar("Working") as bar:
 
@@ -58,7 +59,7 @@ def run(
             model,
             out,
             method=method,
-            lexicon=str(lexicon) if lexicon is not None else not no_lexicon,
+            lexicon=build_lexicon if lexicon is None else str(lexicon),
             engine=engine,
             workers=workers,
             limit=limit,
