@@ -40,7 +40,7 @@ def run(
     trust_remote_code: options.TrustRemoteCode = False,
     **settings: Any,
 ) -> None:
-    """Explain every text of a data set. Exit code 1 if texts failed."""
+    """Explain every text of a data set; by default with --effort light. Exit code 1 if texts failed."""
     import piste
     from piste.cli.progress import LateBar
     from piste.data import Columns
@@ -74,6 +74,9 @@ def run(
     if not report.made:
         typer.echo("Nothing to do: every text is already explained.")
     typer.echo(f"{report.texts:,} texts in {report.folder}, {report.failed:,} of them failed.")
+    if report.texts > report.failed:
+        each = report.passes / (report.texts - report.failed)
+        typer.echo(f"Cost: {each:,.1f} forward passes of a text on average.")
     for reason in report.reasons:
         typer.echo(f"  {printable(reason)}")
     typer.echo(f"For an overview: piste summary {report.folder}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -127,6 +127,7 @@ class Maker:
     classifier: Classifier
     lexicon: Lexicon | None
     destination: Destination
+    tell: Callable[[int], None] | None = None  # how many texts of the shard are explained
 
     @classmethod
     def loaded(cls, job: RunJob, destination: Destination) -> Maker:
@@ -148,8 +149,10 @@ class Maker:
         threads = THREADS if self.job.method.parallel else 1
         made = Shard.of(self.job.scores)
         results = together(self.classifier, texts, self._explain, threads)
-        for (index, example), result in zip(texts, results, strict=True):
+        for count, ((index, example), result) in enumerate(zip(texts, results, strict=True), 1):
             made.add(index, example, result)
+            if self.tell is not None:
+                self.tell(count)
         return made
 
     def _explain(self, gathering: Gathering, item: tuple[int, Example]) -> Explanation | str:

@@ -36,6 +36,7 @@ class Report:
     failed: int  # of them
     made: int  # by this run; 0 where all were there
     reasons: tuple[str, ...] = ()  # of the first that failed: id and error
+    passes: float = 0.0  # what the folder's texts cost together, in forward passes of each
 
 
 def check_target(job: RunJob, classifier: Classifier, probe: Sample) -> None:
@@ -108,4 +109,4 @@ def ended(folder: Path, made: int) -> Report:
     reasons = tuple(islice(chain.from_iterable(one.reasons for one in known), TOLD))
     manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     write_atomic(folder / MANIFEST, json.dumps(manifest | {ENDED: texts}, indent=1) + "\n")
-    return Report(folder, texts, failed, made, reasons)
+    return Report(folder, texts, failed, made, reasons, sum(one.passes for one in known))

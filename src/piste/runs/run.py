@@ -138,6 +138,14 @@ def _made(
     there = destination.done()
     texts = dict.fromkeys(there, source.shard)  # by shard
     total = None if watch is None else source.count()
+
+    def tell(begun: int = 0) -> None:
+        if watch is not None:
+            done = sum(texts.values()) + begun  # the last shard may be a short one
+            watch("texts", done if total is None else min(done, total), total)
+
+    tell()
+    maker = replace(maker, tell=tell)
     engine = _engine(settings.engine)(source, there, maker, settings.workers)
     try:
         with closing(engine):
@@ -146,9 +154,7 @@ def _made(
                 texts[staged.number] = staged.count
                 made += staged.count
                 log.info("Part %d of the run is written to %s.", staged.number, folder)
-                if watch is not None:
-                    done = sum(texts.values())  # the last shard may be a short one
-                    watch("texts", done if total is None else min(done, total), total)
+                tell()
     finally:
         destination.clear()
     return ended(folder, made)
