@@ -120,17 +120,17 @@ def of_texts(given: Namespace, classifier: Any, size: int) -> tuple[float, float
     """Explain so many texts with a lexicon over them, or a sample; tokens and seconds likewise."""
     import piste
     from piste.runs import shards
-    from piste.runs.run_lexicon import EFFORT
+    from piste.runs.run_lexicon import LEXICON_EFFORT
 
     texts = reviews(given, size)
     if size <= given.most:
         out, data = given.out / f"run-{size}" / "whole", given.out / f"texts-{size}.jsonl"
         shutil.rmtree(out, ignore_errors=True)
         data.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
-        piste.run(data, classifier, out, shard=SHARD)
+        piste.run(data, classifier, out, lexicon=True, shard=SHARD)
         own = sum(sum(one["tokens"]) for one in shards.read(out, shards.TEXTS, ["tokens"]))
         return own + piste.Lexicon.load(out / "lexicon.json.gz").facts["tokens"], 0.0
-    lexicon = piste.build_lexicon(texts, classifier, effort=EFFORT)
+    lexicon = piste.build_lexicon(texts, classifier, effort=LEXICON_EFFORT)
     before = time.process_time()
     some = [piste.explain(text, classifier, lexicon=lexicon) for text in texts[:: size // SAMPLE]]
     each = float(np.mean([one.cost.tokens for one in some]))

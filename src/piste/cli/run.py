@@ -40,7 +40,7 @@ def run(
     trust_remote_code: options.TrustRemoteCode = False,
     **settings: Any,
 ) -> None:
-    """Explain every text of a data set; by default with --effort light. Exit code 1 if texts failed."""
+    """Explain every text of a data set, usually with --effort light. Exit code 1 if some failed."""
     import piste
     from piste.cli.progress import LateBar
     from piste.data import Columns

@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 LEXICON = "lexicon.json.gz"
 # For ranking words a quarter of what `build_lexicon` usually asks does as well: measured on 1,000
 # film reviews.
-EFFORT = 0.25
+LEXICON_EFFORT = 0.25
 Wanted = bool | str | os.PathLike[str]  # True: build one; False: none; else its file
 StageProgress = Callable[[str, int, int | None], None]  # what is done, how many of it, of how many
 
@@ -73,7 +73,9 @@ def own(
     if path.exists():
         digest = TextsDigest(source.texts())
         kept = _fitting(
-            path, lexicon_inputs(digest, job.options.unit, EFFORT, job.options.seed), classifier
+            path,
+            lexicon_inputs(digest, job.options.unit, LEXICON_EFFORT, job.options.seed),
+            classifier,
         )
         if kept is not None:
             return kept
@@ -84,7 +86,7 @@ def own(
         classifier,
         out=path,
         unit=job.options.unit,
-        effort=EFFORT,
+        effort=LEXICON_EFFORT,
         seed=job.options.seed,
         watch=told,
     )
