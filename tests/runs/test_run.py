@@ -93,6 +93,8 @@ def test_the_rows_are_those_of_explain(tmp_path, demo):
         assert texts["target"][index] == one.target.label
         assert texts["score"][index] == pytest.approx(one.target.score, abs=1e-4)
         assert texts["label"][index] == str(index % 2)
+        assert texts["passes"][index] == pytest.approx(one.cost.passes)
+    assert report.passes == pytest.approx(sum(texts["passes"]))
 
 
 def test_with_a_lexicon_each_text_costs_one_question(tmp_path, demo):

@@ -71,12 +71,9 @@ def own(
 ) -> Lexicon:
     """The lexicon of the run's own texts: the existing one, or a new one if it is stale."""
     if path.exists():
-        digest = TextsDigest(source.texts())
-        kept = _fitting(
-            path,
-            lexicon_inputs(digest, job.options.unit, LEXICON_EFFORT, job.options.seed),
-            classifier,
-        )
+        unit, seed = job.options.unit, job.options.seed
+        inputs = lexicon_inputs(TextsDigest(source.texts()), unit, LEXICON_EFFORT, seed)
+        kept = _fitting(path, inputs, classifier)
         if kept is not None:
             return kept
         log.warning("The lexicon in %s is of other texts: all are explained with a new one.", path)
