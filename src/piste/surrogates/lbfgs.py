@@ -16,7 +16,7 @@ from piste.arrays import FloatArray
 Loss = Callable[[FloatArray], tuple[float, FloatArray]]  # the value and its gradient
 MEMORY = 10  # steps from which the curvature is known
 FLAT = 1e-5  # of the largest entry of the gradient
-SMALL_FALL = 1e7 * float(np.finfo(float).eps)  # relative: less is no progress
+PRECISION = 1e7 * float(np.finfo(float).eps)
 ENOUGH, FLATTER = 1e-3, 0.9  # Wolfe: of the fall that the slope promises, and of the slope itself
 TRIALS = 20  # of a step's length
 
@@ -35,8 +35,13 @@ class Point:
         return cls(place, float(value), gradient)
 
 
-def minimise(loss: Loss, start: FloatArray, iterations: int) -> tuple[FloatArray, int]:
-    """The place where `loss` is least, as far as it is found, and the number of iterations."""
+def minimise(
+    loss: Loss, start: FloatArray, iterations: int, precision: float = PRECISION
+) -> tuple[FloatArray, int]:
+    """The place where `loss` is least, as far as it is found, and the number of iterations.
+
+    It ends where a step makes it fall by less than `precision`, relative to its size.
+    """
     point, steps = Point.at(loss, np.asarray(start, dtype=np.float64)), _Steps(deque(maxlen=MEMORY))
     for count in range(iterations):
         if np.abs(point.gradient).max(initial=0.0) <= FLAT:
@@ -50,7 +55,7 @@ def minimise(loss: Loss, start: FloatArray, iterations: int) -> tuple[FloatArray
         steps.add(following.place - point.place, following.gradient - point.gradient)
         fall, size = point.value - following.value, max(abs(point.value), abs(following.value), 1.0)
         point = following
-        if fall <= SMALL_FALL * size:
+        if fall <= precision * size:
             return point.place, count + 1
     return point.place, iterations
 
@@ -97,9 +102,7 @@ def _searched(loss: Loss, point: Point, direction: FloatArray, first: bool) -> P
             return trial.point
         if fell and (best is None or trial.value < best.value):
             best = trial.point
-        if not fell or trial.value >= low.value:
-            high = trial
-        elif trial.slope > 0:
+        if not fell or trial.value >= low.value or trial.slope > 0:
             high = trial
         else:
             low = trial
