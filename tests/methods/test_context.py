@@ -261,11 +261,10 @@ def test_a_quick_look_recovers_a_planted_slalom():
 
 
 def test_errors_of_a_quick_look_are_as_large_as_groups_were_off():
-    """By hand: one group of two words, missed by 3; their effects 2 and 0, the typical square 2."""
-    groups = Groups(np.array([[True, True]]), np.array([4.0]), np.array([1.0]), 1.0)
-    errors = groups.errors(np.array([[2.0], [0.0]]))
-    assert errors[:, 0] == pytest.approx(3 * np.sqrt(np.array([6.0, 2.0]) / 8))
-    assert not groups.errors(np.zeros((2, 1))).any()
+    """By hand: a group of two words that is missed by 4, and one of four that is missed by 2."""
+    parts = np.array([[True, True, False, False], [True] * 4])
+    groups = Groups(parts, np.array([4.0, 1.0]), np.array([0.0, 3.0]), 1.0)
+    assert groups.error == pytest.approx(np.sqrt((16 / 2 + 4 / 4) / 2))
 
 
 def test_errors_of_a_quick_look_hold_the_effects_under_noise():

@@ -218,7 +218,7 @@ def all_scores(
     surrogate, slalom, groups = fit.surrogate, fit.slalom, asked.players.groups
     effects, effect_errors = surrogate.effects, fit.effect_errors
     removals, removal_errors = surrogate.removals()
-    removal_errors = fit.with_groups(removals, removal_errors)
+    removal_errors = fit.with_groups(removal_errors)
     answers, known = alone_answers(asked)
     values = np.where(known[:, None], answers, slalom.model.alone()[groups])
     scores = {

@@ -186,11 +186,11 @@ class Fit:
     @property
     def effect_errors(self) -> FloatArray:
         """Standard errors of the effects [players, outputs]."""
-        return self.with_groups(self.surrogate.effects, self.surrogate.effect_errors)
+        return self.with_groups(self.surrogate.effect_errors)
 
-    def with_groups(self, effects: FloatArray, errors: FloatArray) -> FloatArray:
+    def with_groups(self, errors: FloatArray) -> FloatArray:
         """Errors of effects or removals, with what groups of words tell of them."""
-        return errors if self.groups is None else np.hypot(errors, self.groups.errors(effects))
+        return errors if self.groups is None else np.hypot(errors, self.groups.error)
 
     @property
     def base(self) -> float:

@@ -34,14 +34,12 @@ class Groups:
         """How well they are predicted."""
         return agreement(self.predictions, self.answers, self.spread)
 
-    def errors(self, effects: FloatArray) -> FloatArray:
-        """Standard errors of effects [players, outputs] beside those of the process.
+    @property
+    def error(self) -> float:
+        """The standard error of a word's effect, beside that of the process.
 
         The process is fitted to few answers here and believes SLALOM. But groups that SLALOM has
-        not seen are off by some share of what their words do, and so, it is taken, is each word:
-        of its own effect, and as much again of the typical one.
+        not seen are off, and so, in equal shares, are the effects of their words.
         """
-        sizes = np.sqrt(effects**2 + np.mean(effects**2, axis=0))
-        expected = float((self.parts @ sizes[:, 0] ** 2).sum())
-        missed = float(np.sum((self.answers - self.predictions) ** 2))
-        return np.asarray(sizes * np.sqrt(missed / expected) if expected > 0 else 0 * sizes)
+        shares = (self.answers - self.predictions) ** 2 / self.parts.sum(axis=1)
+        return float(np.sqrt(np.mean(shares)))
