@@ -272,7 +272,7 @@ NLI = ["entailment", "neutral", "contradiction"]
 
 
 def three(texts):
-    return [[0.1, 0.2, 0.7]] * len(texts)
+    return [[0.1, 0.2, 1.7]] * len(texts)
 
 
 @pytest.mark.parametrize("labels", [NLI, ["x", "y", "CONTRADICTION"], ["a", "b", "not_duplicate"]])
