@@ -197,8 +197,8 @@ def picture(points: dict[str, list[Point]], path: Path) -> None:
                 color=colour,
                 label=f"{label}: exponent {powers[name]:.2f}",
             )
-        axes.set_xlabel(f"{axis} (dashed: extrapolated)")
-        axes.legend()
+        axes.set_xlabel(axis if len(known) == len(rows) else f"{axis} (dashed: extrapolated)")
+        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
         axes.grid(alpha=0.3)
     figure.savefig(path, dpi=120)
     print(f"Wrote {path}")
