@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 
 from piste.arrays import FloatArray, IntArray, Ragged
 from piste.errors import OutputError, SettingError, few
+from piste.models.abilities import attentive, check_finite, differentiable
 from piste.models.loading_errors import is_out_of_memory
 from piste.models.protocol import (
     Classifier,
     Verifiable,
-    WithAttention,
-    WithGradients,
     WithNotes,
     WithTokens,
 )
@@ -141,7 +140,7 @@ class Query:
     def embed(self, ids: IntArray) -> FloatArray:
         """The embeddings [rows, tokens, width] of framed sequences [rows, tokens]."""
         with self._clock():
-            return _differentiable(self.classifier).embed(ids)
+            return differentiable(self.classifier).embed(ids)
 
     def gradients(
         self,
@@ -160,14 +159,14 @@ class Query:
         """
         answers = self._in_batches(self._differentiated(index, ids, against), embeddings)
         margins, gradients = (np.concatenate(parts) for parts in zip(*answers, strict=True))
-        _check_finite("gradients", margins, gradients)
+        check_finite("gradients", margins, gradients)
         return margins, gradients
 
     def _differentiated(
         self, index: int, ids: IntArray | None, against: int | None
     ) -> Callable[[FloatArray], tuple[FloatArray, FloatArray]]:
         """A batch of embeddings to margins and gradients."""
-        call = partial(_differentiable(self.classifier).gradients, index=index)
+        call = partial(differentiable(self.classifier).gradients, index=index)
         if against is not None:
             call = partial(call, against=against)
         types = None if ids is None else ids // TYPE
@@ -179,9 +178,9 @@ class Query:
         """Attention [layers, rows, heads, tokens, tokens] in framed sequences [rows, tokens], and
         the position that the classification is read from.
         """
-        answers = self._in_batches(_attentive(self.classifier).attentions, ids)
+        answers = self._in_batches(attentive(self.classifier).attentions, ids)
         weights = np.concatenate([weights for weights, _ in answers], axis=1)
-        _check_finite("attention weights", weights)
+        check_finite("attention weights", weights)
         return weights, answers[0][1]
 
     def gradient_rows(self, tokens: int) -> int:
@@ -344,30 +343,3 @@ class Query:
                 f" ({len(bad)} of {len(ids)} in this batch are not finite).",
                 "Check the model on that input; a float16 model may need float32.",
             )
-
-
-def _differentiable(classifier: Classifier) -> WithGradients:
-    if not isinstance(classifier, WithGradients):
-        raise _missing("gradients", classifier)
-    return classifier
-
-
-def _attentive(classifier: Classifier) -> WithAttention:
-    if not isinstance(classifier, WithAttention):
-        raise _missing("attention weights", classifier)
-    return classifier
-
-
-def _missing(what: str, classifier: Classifier) -> SettingError:
-    return SettingError(
-        f"This method needs the model's {what}, and {classifier.name!r} gives only answers.",
-        "Load the model itself with piste.load(), or use a method that only asks, such as slalom.",
-    )
-
-
-def _check_finite(what: str, *answers: FloatArray) -> None:
-    if not all(np.isfinite(answer).all() for answer in answers):
-        raise OutputError(
-            f"The model's {what} for this text are not finite.",
-            "Check the model on it; a float16 model may need float32.",
-        )
