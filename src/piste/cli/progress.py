@@ -71,7 +71,7 @@ class LateBar:
     def _left(self, done: int, planned: int | None) -> str:
         """How long the rest takes at the pace so far."""
         began, first = self.began or (self.started, 0)
-        if planned is None or done <= first:
+        if planned is None or not first < done < planned:
             return ""
         seconds = (self.said - began) * (planned - done) / (done - first)
         return f", about {timedelta(seconds=round(seconds))} left"
