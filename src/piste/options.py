@@ -23,7 +23,7 @@ __all__ = ["Options"]
 UNITS = ("word", "token", "sentence")
 REPEATS = ("shared", "separate")
 LONG = ("truncate", "windows")
-Effort = Literal["quick", "normal", "thorough"]
+Effort = Literal["quick", "light", "normal", "thorough"]
 EFFORTS: tuple[Effort, ...] = get_args(Effort)
 ALL = "all"  # as a target: every class
 BATCH_TOKENS = 8192  # big batches of short sequences: many small ones are several times slower
@@ -116,7 +116,7 @@ class Options:
     )
     effort: str | None = setting(
         None,
-        "How much context asks: quick (no interactions in long texts), normal or thorough.",
+        "How much context asks: quick (no interactions in long texts), light, normal or thorough.",
         str,
         names=EFFORTS,
     )

@@ -24,8 +24,9 @@ from piste.models.protocol import Classifier
 from piste.options import Options, share, whole_number
 from piste.runs.job import Source
 from piste.runs.model_change import ModelChange
-from piste.runs.run import LEXICON, RunSettings, StageProgress, run
+from piste.runs.run import RunSettings, run
 from piste.runs.run_comparison import RunTables, compared, mirrored, same_target
+from piste.runs.run_lexicon import LEXICON, StageProgress
 from piste.runs.run_summary import Manifest, read_manifest
 from piste.runs.shards import Shard
 

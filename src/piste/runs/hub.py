@@ -20,7 +20,8 @@ from piste.errors import FileError, SettingError, printable
 from piste.runs import shards
 from piste.runs.commits import COMMITS
 from piste.runs.commits import path as place
-from piste.runs.run import ENDED, LEXICON, MANIFEST
+from piste.runs.manifest import ENDED, MANIFEST
+from piste.runs.run_lexicon import LEXICON
 from piste.runs.statistics import markdown_cell
 
 KIND = "dataset"
