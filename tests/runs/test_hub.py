@@ -37,7 +37,7 @@ def run(hub, tmp_path):
         environment |= home | ({"HF_TOKEN": token} if token else {})
         command = [sys.executable, "-m", "piste", "run", str(data), "--out", str(tmp_path / "out")]
         return subprocess.run(
-            [*command, "--no-lexicon", "--budget", "20", *arguments],
+            [*command, "--budget", "20", *arguments],
             env=environment,
             capture_output=True,
             text=True,

@@ -39,7 +39,7 @@ Against = Annotated[
 ]
 EffortGiven = Annotated[
     Effort | None,
-    Field(description="How much to ask: quick (no interactions in long texts), normal, thorough."),
+    Field(description="How much to ask: quick (no interactions in long texts) to thorough."),
 ]
 Model = Annotated[
     str | None, Field(description="One of the models of this server; by default the first.")
