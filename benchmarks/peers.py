@@ -165,9 +165,7 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--data", type=Path, default=Path("data"))
     parser.add_argument("--scale", choices=list(SCALES), default="full")
-    parser.add_argument(
-        "--quick", action="store_true", help="two texts: does all of it work?"
-    )
+    parser.add_argument("--quick", action="store_true", help="two texts: does all of it work?")
     parser.add_argument("--report", action="store_true", help="measure nothing, write the pages")
     parser.add_argument("--texts", type=int, help="fewer texts; the page then goes to --out")
     parser.add_argument("--passes", type=int, nargs="+", help="these points of the curves")
