@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
+from zipfile import BadZipFile
 
 import numpy as np
 import torch
@@ -125,7 +126,7 @@ class Game:
 
     def __call__(self, masks: Any) -> Scores:
         """The model's scores of parts of the text."""
-        kept = np.asarray(masks) > 0.5
+        kept = np.atleast_2d(np.asarray(masks)) > 0.5
         scores = self.known(kept)
         for mask in kept:
             key = np.packbits(mask).tobytes()
@@ -236,7 +237,7 @@ def read_answers(path: Path) -> dict[bytes, float]:
     try:
         with np.load(path) as kept:
             keys, scores = kept["keys"], kept["scores"]
-    except (OSError, ValueError, KeyError, EOFError):
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile):
         return {}
     return {key.tobytes(): score for key, score in zip(keys, scores.tolist(), strict=True)}
 
