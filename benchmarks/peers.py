@@ -237,7 +237,9 @@ def runs(
             continue
         if contender.default and (scale.costly or not contender.is_costly):
             yield name, None
-        yield from ((name, passes) for passes in scale.tasks[task] if passes <= contender.most)
+        for passes in scale.tasks[task]:
+            if passes <= contender.most and passes in (contender.points or (passes,)):
+                yield name, passes
 
 
 def by_library(

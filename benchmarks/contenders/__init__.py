@@ -17,6 +17,7 @@ class Contender:
     settings: dict[str, Any] = field(default_factory=dict)
     absences: tuple[str, ...] = (DELETE,)  # the games that it is judged on
     default: bool = True  # whether it has settings of its own to be run with
+    points: tuple[int, ...] = ()  # the only passes that are tried, where they are few
     is_costly: bool = False  # whether these ask for thousands of forward passes
     most: int = MOST  # passes beyond which a text takes minutes, or nothing changes; 0: no choice
 
@@ -35,7 +36,7 @@ OPTIONAL = ("attn-lrp",)  # run only where they are asked for: contenders/with_l
 OURS = "context"
 
 CONTENDERS = {
-    OURS: Contender("piste context", "piste", {"method": "context"}, BOTH, most=1000),
+    OURS: Contender("piste context", "piste", {"method": "context"}, BOTH, most=300),
     "quick": Contender(
         "piste context, quick", "piste", {"method": "context", "effort": "quick"}, most=0
     ),
@@ -76,8 +77,10 @@ CONTENDERS = {
     ),
     "shapiq-svarm": Contender("shapiq SVARM", "shapiq", {"algorithm": "SVARM"}, BOTH, False),
     "shapiq-proxyspex": Contender(
-        "shapiq ProxySPEX", "shapiq", {"algorithm": "ProxySPEX"}, BOTH, False, most=300
+        "shapiq ProxySPEX", "shapiq", {"algorithm": "ProxySPEX"}, BOTH, False, points=(70, 300)
     ),
-    "shapiq-spex": Contender("shapiq SPEX", "shapiq", {"algorithm": "SPEX"}, BOTH, False),
+    "shapiq-spex": Contender(
+        "shapiq SPEX", "shapiq", {"algorithm": "SPEX"}, BOTH, False, points=(150, 1000)
+    ),
     "attn-lrp": Contender("lxt AttnLRP", "lxt", {}, BOTH, most=0),
 }

@@ -16,7 +16,7 @@ from piste.text.encoding import Encoding
 
 EXACT = 1e-9  # a tolerance that no explanation reaches before it has asked all it may
 LINEAR_PASSES = 70  # of ridge where no other number is wanted
-NEVER_LESS = 8  # passes that context needs for anything
+NEVER_LESS = 12  # passes that context needs for anything
 
 
 class Piste:
@@ -56,7 +56,8 @@ class Piste:
         played = Played(game)
         if passes is None:
             return piste.explain(game.text, played, "context", target=1)
-        return at_cost(passes, game.text, played, target=1)
+        # Every part costs a whole pass here, whatever it keeps.
+        return at_cost(passes, game.text, played, target=1, budget=round(passes))
 
 
 def at_cost(passes: float, text: str, classifier: Any, **more: Any) -> piste.Explanation:
