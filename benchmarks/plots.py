@@ -9,6 +9,7 @@ from summary import MEASURES, Estimate, Results
 
 matplotlib.use("Agg")
 from matplotlib import pyplot
+from matplotlib.ticker import LogLocator, NullFormatter
 
 DRAWN = {  # contenders of the plots, and their colours; the tables have all of them
     OURS: "#d62728",
@@ -63,30 +64,30 @@ def _panel(
             continue
         look = {"color": colour, "lw": 2.6 if name == OURS else 1.3, "ms": 4}
         spent, found = zip(*line, strict=True)
-        axis.plot(spent, [one.value for one in found], "o-", label=CONTENDERS[name].title, **look)
-        axis.fill_between(
-            spent,
-            [one.low for one in found],
-            [one.high for one in found],
-            color=colour,
-            alpha=0.15 if name == OURS else 0.06,
-            lw=0,
-        )
+        bars = [
+            [one.value - one.low for one in found],
+            [one.high - one.value for one in found],
+        ]
+        values = [one.value for one in found]
+        look |= {"fmt": "o-", "elinewidth": 0.6, "label": CONTENDERS[name].title}
+        axis.errorbar(spent, values, bars, **look)
     axis.set(xscale="log", title=title, xlabel="forward passes", ylabel=MEASURES[measure].arrow)
     low, high = axis.get_ylim()
     axis.set_ylim(max(low, LOWEST.get(measure, low)), min(high, HIGHEST.get(measure, high)))
+    axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axis.xaxis.set_major_formatter("{x:g}")
+    axis.xaxis.set_minor_formatter(NullFormatter())
     axis.grid(alpha=0.25)
 
 
 def curve(
     results: Results, task: str, absence: str, contender: str, measure: str
 ) -> list[tuple[float, Estimate]]:
-    """Forward passes and the figure there, of the budgets that all of the texts have."""
+    """Forward passes and the figure there, of the budgets that most of the texts have."""
     found = []
     texts = results.texts(task, absence)
     for point in results.points(task, absence, contender):
         estimate = results.estimate(point, measure)
-        if estimate is not None and 2 * estimate.texts > texts:
+        if point.passes and estimate is not None and 2 * estimate.texts > texts:
             found.append((results.spent(point), estimate))
     return sorted(found, key=lambda each: each[0])

@@ -105,9 +105,8 @@ def _headlines(results: Results, folder: str) -> str:
         return "Not measured yet: `make bench`."
     plot = f"![Quality against forward passes, piste context and its peers]({folder}{FRONT})"
     note = (
-        "Median (AUROC, deletion, interactions: mean) over texts; in brackets the 95 % interval of"
-        " piste's lead over the best of the others on the same texts, bold where it excludes 0."
-        " Below 0 the other is better."
+        "Medians over texts (interactions, deletion and AUROC: means). The lead is piste's on the"
+        " same texts, with its 95 % interval, bold where that leaves out 0. Below 0 the other is better."
     )
     return f"{plot}\n\n{table((*header, 'lead over it'), rows)}\n\n{note}"
 

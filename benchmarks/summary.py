@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from contenders import CONTENDERS
 
 RESAMPLES = 4000
 EQUAL = 70  # forward passes of the comparison at equal cost: context's default
@@ -52,7 +53,7 @@ class Estimate:
         return self.texts > 1 and (self.low > 0 or self.high < 0)
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Point:
     """One contender with one setting, on one task under one absence."""
 
@@ -81,12 +82,14 @@ class Results:
         return list(dict.fromkeys((point.task, point.absence) for point in self.figures))
 
     def points(self, task: str, absence: str, contender: str | None = None) -> list[Point]:
-        return sorted(
+        order = list(CONTENDERS)
+        found = (
             point
             for point in self.figures
             if (point.task, point.absence) == (task, absence)
             and contender in (None, point.contender)
         )
+        return sorted(found, key=lambda point: (order.index(point.contender), point.passes))
 
     def values(self, point: Point, measure: str) -> dict[str, float]:
         """By text, where there is such a figure."""
