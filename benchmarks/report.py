@@ -106,7 +106,8 @@ def _headlines(results: Results, folder: str) -> str:
     plot = f"![Quality against forward passes, piste context and its peers]({folder}{FRONT})"
     note = (
         "Medians over texts (interactions, deletion and AUROC: means). The lead is piste's on the"
-        " same texts, with its 95 % interval, bold where that leaves out 0. Below 0 the other is better."
+        " same texts, with its 95 % interval, bold where that leaves out 0. Below 0 the other is"
+        " better."
     )
     return f"{plot}\n\n{table((*header, 'lead over it'), rows)}\n\n{note}"
 
