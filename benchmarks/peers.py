@@ -123,7 +123,8 @@ class Bench:
         """Of what a figure depends on beside the text: for piste, its own code."""
         library = CONTENDERS[contender].library
         if library not in self.codes:
-            files = [HERE / "judge.py", HERE / "contenders" / f"with_{library}.py"]
+            files = [HERE / "judge.py"]
+            files += [HERE / "contenders" / name for name in ("base.py", f"with_{library}.py")]
             if library == "piste":
                 home = Path(piste.__file__).parent
                 files += [file for room in CODE for file in sorted((home / room).rglob("*.py"))]

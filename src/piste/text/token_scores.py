@@ -47,7 +47,7 @@ def token_scores(
     covered = overlaps([(p.start, p.end) for p in explanation.players], tokens.spans)
     if spread == "repeat":
         owner = covered.argmax(axis=0)
-        return np.where(covered.any(axis=0), scores[owner], 0.0)
+        return np.asarray(np.where(covered.any(axis=0), scores[owner], 0.0))
     members = (covered > 0).astype(np.float64)  # [players, tokens]
     for player in np.flatnonzero(~members.any(axis=1)).tolist():
         place = _nearest(tokens, explanation.players[player].start)
