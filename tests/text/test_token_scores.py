@@ -128,6 +128,10 @@ def test_slow_tokenizers_are_aligned(kind, demo):
     scores = made.token_scores(tokenizer)
     assert len(scores) == len(tokenizer(text)["input_ids"])
     assert scores.sum() == pytest.approx(made.scores["removal"].sum())
+    options = {"truncation": True, "max_length": 10}  # the end, and in Canine a beginning too
+    short = made.token_scores(tokenizer, **options)
+    assert len(short) == 10
+    assert short[:8] == pytest.approx(scores[:8])
 
 
 def test_a_slow_tokenizer_that_cannot_be_followed_is_refused(demo):

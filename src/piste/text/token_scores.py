@@ -15,7 +15,7 @@ import numpy as np
 from piste.arrays import FloatArray, IntArray
 from piste.errors import InputError, SettingError, choices
 from piste.result.explanation import Explanation
-from piste.text.token_alignment import complete
+from piste.text.token_alignment import complete, stripped
 from piste.text.units import Span
 
 SPREADS = ("split", "repeat")
@@ -144,8 +144,11 @@ def _aligned(
 
 def _reached(tokens: Sequence[str], text: str) -> int:
     """How far a text goes that was cut off: as far as all of the tokens are found, and no more."""
+    visible = [bool(stripped(token)) for token in tokens]
     for until in range(1, len(text) + 1):
         found = complete(tokens, text[:until], until)
-        if found is not None and all(span is not None for span in found):
+        if found is not None and all(
+            span is not None for span, shows in zip(found, visible, strict=True) if shows
+        ):
             return until
     return len(text)
