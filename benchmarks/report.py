@@ -163,7 +163,7 @@ def _game(results: Results, task: str, absence: str, pictures: Path) -> str:
         for measure in SHOWN
         if plots.curve(results, task, absence, OURS, measure)
     ]
-    blocks = [f"### {title[0].upper()}{title[1:]}", f"{count} texts."]
+    blocks = [f"### {title[0].upper()}{title[1:]}", f"Texts: {count}."]
     if panels:
         name = f"benchmark-{task}-{absence}.png"
         plots.curves(results, panels, pictures / name)
@@ -230,8 +230,9 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def interval(found: Estimate | None) -> str:
     if found is None:
         return "–"
-    few = f" ({found.texts})" if found.texts < 2 else ""
-    return f"{number(found.value)} [{number(found.low)}, {number(found.high)}]{few}"
+    if found.texts < 2:
+        return f"{number(found.value)} (one text)"
+    return f"{number(found.value)} [{number(found.low)}, {number(found.high)}]"
 
 
 def difference(found: Estimate | None) -> str:
