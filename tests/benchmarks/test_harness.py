@@ -181,7 +181,8 @@ def test_differences_are_paired_and_point_to_the_better(harness):
     assert results.difference(ours, theirs, "insertion").value == -0.5
     assert found.is_sure
     own = results.estimate(ours, "deletion")
-    assert own.low < own.value == pytest.approx(10.0) < own.high
+    assert own.value == pytest.approx(10.0)
+    assert own.low < own.value < own.high
 
 
 def test_pages_keep_what_people_wrote(harness, tmp_path):
