@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from piste.data import DEFAULT, Columns, Example
+from piste.data import DEFAULT, Columns, Example, Texts, held, source_name
 from piste.decision import SameLabel, resolve_target
 from piste.errors import FileError, InputError, SettingError, choices
 from piste.extras import versions
@@ -86,7 +86,7 @@ class RunSettings:
 
 
 def run(
-    data: str | os.PathLike[str],
+    data: Texts,
     classifier: Classifier | str | None = None,
     out: str | os.PathLike[str] = "run",
     *,
@@ -98,6 +98,8 @@ def run(
 ) -> Report:
     """Explain every text of a file, a folder or a data set, into Parquet files in `out`.
 
+    data: a path, the name of a data set of the hub, or what `explain` takes for many texts: a list,
+    a `datasets.Dataset`, a data frame, one of its columns, an iterator (which is read to its end).
     lexicon: with context and slalom, words are fitted once for all texts (True builds the lexicon
     first, a path uses that one, False explains every text for itself, as pairs of texts always
     are). With context a few parts of each text are asked besides: `refine` of them.
@@ -119,9 +121,7 @@ def run(
     )
     shards.check_library()
     _check_workers(settings, job, classifier)
-    source = Source(
-        os.fspath(data), settings.columns, settings.limit, settings.split, settings.shard
-    )
+    source = Source(held(data), settings.columns, settings.limit, settings.split, settings.shard)
     folder, head = Path(out), source.head()
     first = next(iter(usable(head)), head[0])
     lexicon = _lexicon(job, lexicon, first)
@@ -309,7 +309,7 @@ def _open(
 ) -> None:
     """Write the manifest, or compare it with the existing one."""
     told = {
-        "data": os.path.normpath(source.data),
+        "data": source_name(source.data),
         "split": source.split,
         "columns": asdict(source.columns),
         "model": classifier.name,
