@@ -31,6 +31,7 @@ from piste.result.facts import Cost, Record
 from piste.result.merging import merged
 from piste.rows.objects import ManyTexts
 from piste.text.encoding import Encoding, cut, texts
+from piste.text.spans import displaced, own_spans, placed
 
 
 @overload
@@ -138,7 +139,8 @@ class _Asking:
 
     def explain(self, text: str, pair: str | None, meter: Meter | None = None) -> Explanation:
         """One text explained."""
-        classifier, options = self.classifier, self.options
+        classifier = self.classifier
+        text, pair, options = placed(text, pair, self.options)
         encoding = classifier.encode(*texts(text, pair))
         query = Query(
             classifier,
@@ -264,6 +266,7 @@ def _explained(encoding: Encoding, query: Query, plan: _Plan) -> Explanation:
         second=encoding.second,
         notes=(
             *encoding.notes,
+            *displaced(encoding, own_spans(encoding, options), decision.players.places),
             *attribution.notes,
             *query.notes(),
             *plan.unused_settings(attribution),

@@ -19,6 +19,7 @@ EXTRAS = {  # an import that may be missing, and the extra of piste that brings 
     "uvicorn": "web",
     "pandas": "pandas",
     "shap": "shap",
+    "spacy": "spacy",
     "anywidget": "notebook",
     "traitlets": "notebook",
 }

@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from piste.options import Options
+from piste.options import UNITS, Options
 
 Command = TypeVar("Command", bound=Callable[..., None])
 PANEL = "How to explain"
@@ -36,6 +36,7 @@ def takes_settings(leave_out: Collection[str] = ()) -> Callable[[Command], Comma
 
 def _parameter(field: dataclasses.Field[Any]) -> Parameter:
     kind, names = field.metadata["kind"], field.metadata["names"]
+    kind = str if kind is tuple else kind  # spans, in writing
     completion = among(*names) if names else None
     option = typer.Option(
         help=field.metadata["help"], autocompletion=completion, rich_help_panel=PANEL
@@ -92,7 +93,8 @@ Method = Annotated[
 Unit = Annotated[
     str,
     typer.Option(
-        help="word, token or sentence.", autocompletion=among("word", "token", "sentence")
+        help="word, token, phrase, noun-chunk or sentence.",
+        autocompletion=among(*UNITS[:-1]),
     ),
 ]
 Seed = Annotated[int, typer.Option(help="Same seed, same scores.")]

@@ -198,8 +198,8 @@ def _lexicon(
             "Leave target out for the predicted class, or name one.",
         )
     fits = job.method in (METHODS["context"], METHODS["slalom"])
-    if wanted is True and job.refine is None and first.pair is not None:
-        log.info("The data holds pairs of texts: each is explained for itself.")
+    if wanted is True and job.refine is None and (first.pair is not None or job.options.marks):
+        log.info("The data holds pairs of texts, or marks: each is explained for itself.")
         return False
     if first.pair is not None and wanted:
         raise SettingError(
