@@ -174,6 +174,7 @@ def _many(
     """Every text explained, or the reason why it is not."""
     if asking.rounds is not None:
         raise SettingError("rounds is for one text.", "Leave it out, or use progress.")
+    asking.options.check_many()
     examples = with_pairs(read_examples(source, columns), pair)
     threads = THREADS if asking.method.parallel else 1
     size = source_size(source)

@@ -223,6 +223,14 @@ class Options:
                 "Leave the lexicon out, or the spans and marks.",
             )
 
+    def check_many(self) -> None:
+        """Refuse what is of one text, where there are many."""
+        if self.spans or self.pair_spans:
+            raise SettingError(
+                "spans are of one text, and there are many.",
+                f"Mark the units in each: {OPEN}a unit{CLOSE}, and marks=True (--marks).",
+            )
+
     @property
     def has_spans(self) -> bool:
         """Whether units are given, in whatever form."""

@@ -14,6 +14,7 @@ from piste.options import UNITS, Options
 Command = TypeVar("Command", bound=Callable[..., None])
 PANEL = "How to explain"
 SHOWN: Any = {"rich_help_panel": "What to show"}
+OF_ONE_TEXT = ("spans", "pair_spans")
 NOT_SHOWN = ("batch_tokens",)  # for programs: the scores stay the same
 
 

@@ -184,6 +184,7 @@ def _planned(
             'Metrics need the model to read the whole text, and long="windows" never does.',
             'Use long="truncate".',
         )
+    options.check_many()
     views = tuple(View.of(given) for given in methods)
     names = [view.name for view in views]
     twice = [name for name in names if names.count(name) > 1]

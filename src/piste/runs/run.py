@@ -119,6 +119,7 @@ def run(
         options=Options.of(**more),
         refine=None if refine is None else whole_number("refine", refine, 0),
     )
+    job.options.check_many()
     shards.check_library()
     _check_workers(settings, job, classifier)
     source = Source(held(data), settings.columns, settings.limit, settings.split, settings.shard)
