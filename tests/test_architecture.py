@@ -13,7 +13,7 @@ SOURCE = ROOT / "src" / "piste"
 ORDER = [
     {"errors", "lazy"},
     {"arrays", "extras", "files", "options", "progress", "threads"},
-    {"rows"},
+    {"rows", "special"},
     {"data", "result"},
     {"lexicon", "text"},
     {"design", "models", "surrogates"},

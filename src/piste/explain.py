@@ -21,6 +21,7 @@ from piste.methods.base import Attribution, Method
 from piste.methods.every_class import MOST, explain_every_class
 from piste.models.fingerprint import identity
 from piste.models.loading import as_classifier
+from piste.models.pairs import one_text_note
 from piste.models.protocol import Classifier
 from piste.models.query import Meter, OnRound, Query
 from piste.models.sharing import THREADS, Gathering
@@ -29,7 +30,7 @@ from piste.progress import Progress, watching
 from piste.result.explanation import Explanation, Target
 from piste.result.facts import Cost, Record
 from piste.result.merging import merged
-from piste.rows.objects import ManyTexts
+from piste.rows.objects import ManyTexts, holds_many
 from piste.text.encoding import Encoding, cut, texts
 from piste.text.spans import displaced, own_spans, placed
 
@@ -101,7 +102,7 @@ def explain(
     And `rounds`, called with the scores so far after every round of questions, by a method that
     asks in rounds. What it or `progress` raises ends the explanation.
     """
-    several = not isinstance(text, str) and isinstance(text, Iterable)
+    several = holds_many(text)
     columns: Columns = more.pop("columns", COLUMNS) if several else COLUMNS
     asking = _Asking.of(classifier, method, target, unit, seed, budget, more)
     if several:
@@ -266,6 +267,7 @@ def _explained(encoding: Encoding, query: Query, plan: _Plan) -> Explanation:
         core=attribution.core,
         second=encoding.second,
         notes=(
+            *(() if encoding.second is not None else one_text_note(classifier.labels)),
             *encoding.notes,
             *displaced(encoding, own_spans(encoding, options), decision.players.places),
             *attribution.notes,

@@ -77,8 +77,8 @@ def _unwrapped(model: Any, tokenizer: Any) -> tuple[Any, Any]:
     """Model and tokenizer; those of an object that holds both, a pipeline or a cross-encoder."""
     if isinstance(model, str | os.PathLike) or not _holds_model(model):
         return model, tokenizer
-    kind, task = type(model).__name__, getattr(model, "task", CLASSIFYING)
-    if task != CLASSIFYING:
+    kind, task = type(model).__name__, getattr(model, "task", "") or CLASSIFYING
+    if task != CLASSIFYING or "ZeroShot" in kind:
         raise ModelError(
             f"A {kind} is for {task}, not for {CLASSIFYING}: its labels are not the model's.",
             "Wrap what turns texts into scores: piste.from_function(fn).",

@@ -6,7 +6,7 @@ Other libraries' objects are recognised by what they offer, so that none of them
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeGuard
 
 from piste.errors import InputError, few
 from piste.rows.row import PROBLEM, RawRow
@@ -40,6 +40,13 @@ class _Pandas(Protocol):
 
 ManyTexts = _List | _DataSet | _Pandas | Iterator[Any]  # so that a type checker tells one text
 MANY = "a list of texts, a datasets.Dataset, a data frame, one of its columns, or an iterator"
+
+
+def holds_many(given: object) -> TypeGuard[ManyTexts]:
+    """Whether it is many texts rather than one, or a mistake. Arrow's tables cannot be iterated."""
+    return hasattr(given, "to_batches") or (
+        isinstance(given, Iterable) and not isinstance(given, str)
+    )
 
 
 def items(source: Any, text: str, identity: str) -> Iterator[Any]:

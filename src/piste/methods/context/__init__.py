@@ -28,7 +28,7 @@ from piste.methods.every_class import left_out
 from piste.methods.sampling import check_size
 from piste.methods.slalom.fit import Standing
 from piste.options import EFFORTS, Effort
-from piste.result.facts import FEW_CHECKS, Fidelity, Stopped
+from piste.result.facts import FEW_CHECKS, GROUPS, Fidelity, Stopped
 from piste.result.parts import NOT_TURNED, PlayerSet
 from piste.result.scores import CLASS
 from piste.surrogates import algebra
@@ -41,8 +41,9 @@ TOLERANCE = 0.02  # of the effects, and of R² from 1, with which asking ends ea
 MEANS = ("auto", "slalom", "constant")
 CLASSES = ("one-vs-rest", "shared")
 QUICK = (
-    "Quick look: interactions and words that would change the decision were not searched for. "
-    'Use effort="normal" (--effort normal) for them.'
+    "Quick look: interactions and words that would change the decision were not searched for, and"
+    " words were asked in small groups only: in the whole text they may count for more or less."
+    ' Use effort="normal" (--effort normal) to know.'
 )
 
 
@@ -120,31 +121,34 @@ class Context(Method):
         for count in range(1, 10**6):
             fit = quick_fit(asked, fit)
             self._report(asked, fit)
-            stopped = self._stopped(asked, fit, count, plan.worth_a_round, rng)
-            log.debug("Round %d: %d parts, %s.", count, len(asked.parts), stopped.reason)
-            if stopped.reason == "stable":  # as far as the quick fit can tell
-                final = final_fit(asked, fit, self.mean)
-                stopped = self._stopped(asked, final, count, plan.worth_a_round, rng)
-            if stopped.reason != "unstable":
+            log.debug("Round %d: %d parts.", count, len(asked.parts))
+            if asked.exhausted or not plan.worth_a_round:
                 break
+            if self._stable(asked, fit, rng):  # as far as the quick fit can tell
+                final = final_fit(asked, fit, self.mean)
+                if self._stable(asked, final, rng):
+                    return final, self._stopped(asked, final, count, True, rng)
             process = fit.process if self.adaptive else None
             if not asked.ask(plan.next(rng, process, plan.share(count))):
-                stopped = replace(stopped, reason="exhausted")
                 break
+        nothing_left = asked.exhausted or plan.worth_a_round  # no part that was not asked
         final = final_fit(asked, fit, self.mean)
-        known = self._stopped(asked, final, count, False, rng)
-        return final, replace(known, reason=stopped.reason)
+        stopped = self._stopped(asked, final, count, False, rng)
+        return final, replace(stopped, reason="exhausted") if nothing_left else stopped
+
+    def _stable(self, asked: Asked, fit: Fit, rng: np.random.Generator) -> bool:
+        """Whether R² and the effects are known well enough."""
+        tolerance = _tolerance(asked)
+        return (
+            _faithful(fit, tolerance) and self._stopped(asked, fit, 0, True, rng).reason == "stable"
+        )
 
     def _stopped(
         self, asked: Asked, fit: Fit, rounds: int, more: bool, rng: np.random.Generator
     ) -> Stopped:
-        """Stable: the strongest effects within the tolerance, and R² as near to 1."""
-        tolerance = TOLERANCE if asked.query.tolerance is None else asked.query.tolerance
-        if more and not asked.exhausted and not _faithful(fit, tolerance):
-            return Stopped("unstable", rounds, tolerance, np.inf, 0.0)
+        """Stable: the strongest effects within the tolerance."""
+        tolerance = _tolerance(asked)
         stopped = _standing(fit, rng).stopped(tolerance, rounds, more)
-        if asked.exhausted:
-            return replace(stopped, reason="exhausted")
         # Idle words among the ten strongest trade places for ever: their order does not count.
         return replace(stopped, reason="stable") if stopped.spread <= tolerance else stopped
 
@@ -176,9 +180,17 @@ def attributed(
     )
 
 
+def _tolerance(asked: Asked) -> float:
+    given = asked.query.tolerance
+    return TOLERANCE if given is None else given
+
+
 def _fidelity(fit: Fit) -> Fidelity | None:
     """On parts near the text; where none was asked, on groups of words."""
-    checks = {"parts": fit.agreement(), "groups": fit.on_groups}
+    checks = {
+        "parts": fit.agreement(),
+        GROUPS: None if fit.groups is None else fit.groups.agreement(),
+    }
     known = {kind: check for kind, check in checks.items() if check is not None}
     return Fidelity(known) if known else None
 
@@ -194,7 +206,7 @@ def _faithful(fit: Fit, tolerance: float) -> bool:
 @algebra.one_thread
 def _standing(fit: Fit, rng: np.random.Generator) -> Standing:
     """The effects, and what else the answers allow them to be."""
-    effects, errors = fit.surrogate.effects[:, 0], fit.surrogate.effect_errors[:, 0]
+    effects, errors = fit.surrogate.effects[:, 0], fit.effect_errors[:, 0]
     return Standing(effects, effects + errors * rng.normal(size=(DRAWS, len(effects))))
 
 
@@ -204,8 +216,9 @@ def all_scores(
 ) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
     """All scores of all players, and the standard errors of those that have one."""
     surrogate, slalom, groups = fit.surrogate, fit.slalom, asked.players.groups
-    effects, effect_errors = surrogate.effects, surrogate.effect_errors
+    effects, effect_errors = surrogate.effects, fit.effect_errors
     removals, removal_errors = surrogate.removals()
+    removal_errors = fit.with_groups(removal_errors)
     answers, known = alone_answers(asked)
     values = np.where(known[:, None], answers, slalom.model.alone()[groups])
     scores = {
