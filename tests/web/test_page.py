@@ -98,8 +98,6 @@ def test_marks_in_the_text_make_units_of_ones_own(tab: Opened, server: Running) 
     assert page.locator("#text").text_content() == "The plot is thin, but the acting is superb."
     tab.word("the acting is superb").click()
     expect(page.locator("#answer")).to_contain_text("negative")
-    page.locator("#options").screenshot(path="/tmp/options.png")
-    page.screenshot(path="/tmp/page.png", full_page=True)
     assert tab.complaints == []
 
 
