@@ -24,6 +24,7 @@ from piste.data import read_examples
 from piste.metrics.deletion import deletion
 from piste.runs import shards
 from piste.runs.run import EFFORT
+from piste.runs.run_lexicon import LEXICON_EFFORT
 
 
 def main() -> None:
@@ -54,9 +55,9 @@ def main() -> None:
 
 
 def looped(classifier: Any, texts: list[str]) -> dict[str, Any]:
-    piste.explain(texts[0], classifier)  # warm
+    explained(texts[:1], classifier)  # warm
     started = time.perf_counter()
-    found = [piste.explain(text, classifier) for text in texts]
+    found = explained(texts, classifier)
     seconds = (time.perf_counter() - started) / len(texts)
     return {
         "found": found,
@@ -66,10 +67,15 @@ def looped(classifier: Any, texts: list[str]) -> dict[str, Any]:
     }
 
 
+def explained(texts: list[str], classifier: Any) -> list[piste.Explanation]:
+    """The loop: with as many forward passes of each text as a run asks for."""
+    return [piste.explain(text, classifier, effort=EFFORT) for text in texts]
+
+
 def worth(classifier: Any, found: piste.Explanation) -> float:
     options = piste.Options(target=found.target.index)
     decision = piste.Decision.on(found.text, classifier, options)
-    return float(deletion(decision, found.scores["lin"]) or 0.0)
+    return float(deletion(decision, found.scores[found.primary]) or 0.0)
 
 
 def without(given: argparse.Namespace, sample: list[int], loop: dict[str, Any]) -> None:
@@ -80,7 +86,7 @@ def without(given: argparse.Namespace, sample: list[int], loop: dict[str, Any]) 
         data = Path(folder) / "sample.jsonl"
         data.write_text("\n".join(_line(text) for text in texts))
         for turn in range(given.turns):
-            wall, busy = timed(lambda: [piste.explain(text, classifier) for text in texts])
+            wall, busy = timed(lambda: explained(texts, classifier))
             for workers, known in ratios.items():
                 out = Path(folder) / f"run-{workers}-{turn}"
                 seconds = timed(partial(unshared, data, given.model, out, workers, len(texts)))
@@ -93,15 +99,15 @@ def without(given: argparse.Namespace, sample: list[int], loop: dict[str, Any]) 
             apart = difference(Path(folder) / f"run-{workers}-0", loop["found"])
             wall, busy = np.median(np.array(known), axis=0)
             print(
-                f"piste run --no-lexicon --workers {workers}: {wall:.2f} times as fast as the loop,"
-                f" {busy:.2f} times as little processor time (medians of {given.turns}); lin"
-                f" differs by at most {apart:.1e} of the largest"
+                f"piste run --workers {workers}: {wall:.2f} times as fast as the loop,"
+                f" {busy:.2f} times as little processor time (medians of {given.turns}); effects"
+                f" differ by at most {apart:.1e} of the largest"
             )
 
 
 def unshared(data: Path, model: str, out: Path, workers: int, texts: int) -> None:
     """Run without a lexicon, in shards that keep all workers busy to the end."""
-    piste.run(data, model, out, lexicon=False, workers=workers, shard=max(1, texts // 4))
+    piste.run(data, model, out, workers=workers, shard=max(1, texts // 4))
 
 
 def timed(work: Callable[[], object]) -> tuple[float, float]:
@@ -136,9 +142,7 @@ def share(given: argparse.Namespace, texts: list[str]) -> None:
         data.write_text("\n".join(map(_line, texts)))
         type(classifier).logits = answered  # type: ignore[method-assign]
         try:
-            wall, busy = timed(
-                lambda: piste.run(data, classifier, Path(folder) / "run", lexicon=False)
-            )
+            wall, busy = timed(lambda: piste.run(data, classifier, Path(folder) / "run"))
         finally:
             type(classifier).logits = asked  # type: ignore[method-assign]
     print(
@@ -150,11 +154,12 @@ def share(given: argparse.Namespace, texts: list[str]) -> None:
 
 def difference(folder: Path, found: list[piste.Explanation]) -> float:
     rows: dict[int, list[float]] = {}
-    for table in shards.read(folder, shards.PLAYERS, ["index", "lin"]):
-        for index, lin in zip(table["index"], table["lin"], strict=True):
-            rows.setdefault(index, []).append(lin)
+    for table in shards.read(folder, shards.PLAYERS, ["index", "effect"]):
+        for index, effect in zip(table["index"], table["effect"], strict=True):
+            rows.setdefault(index, []).append(effect)
     gaps = [
-        np.abs(np.array(rows[index]) - one.scores["lin"]).max() / np.abs(one.scores["lin"]).max()
+        np.abs(np.array(rows[index]) - one.scores["effect"]).max()
+        / np.abs(one.scores["effect"]).max()
         for index, one in enumerate(found)
     ]
     return float(np.max(gaps))
@@ -168,7 +173,7 @@ def lexicon(
     loop: dict[str, Any],
 ) -> None:
     started = time.perf_counter()
-    known = piste.build_lexicon(texts, classifier, effort=EFFORT)
+    known = piste.build_lexicon(texts, classifier, effort=LEXICON_EFFORT)
     built = time.perf_counter() - started
     started = time.perf_counter()
     found = [piste.explain(texts[index], classifier, lexicon=known) for index in sample]
@@ -193,7 +198,7 @@ def grow(given: argparse.Namespace, classifier: Any) -> None:
     for count in given.grow:
         texts = [one.text for one in read_examples(given.data, limit=count)]
         started = time.perf_counter()
-        known = piste.build_lexicon(texts, classifier, effort=EFFORT)
+        known = piste.build_lexicon(texts, classifier, effort=LEXICON_EFFORT)
         seconds = time.perf_counter() - started
         own = np.mean([len(classifier.encode(text).ids) + 2 for text in texts[:200]])
         build = known.facts["tokens"] / len(texts)

@@ -121,7 +121,7 @@ def of_texts(given: Namespace, classifier: Any, size: int) -> tuple[float, float
     """Explain so many texts, or with a lexicon a sample of them; tokens and seconds likewise."""
     import piste
     from piste.runs import shards
-    from piste.runs.run import EFFORT
+    from piste.runs.run_lexicon import LEXICON_EFFORT
 
     texts = reviews(given, size)
     if size <= given.most:
@@ -133,7 +133,7 @@ def of_texts(given: Namespace, classifier: Any, size: int) -> tuple[float, float
         words = out / "lexicon.json.gz"
         shared = piste.Lexicon.load(words).facts["tokens"] if words.exists() else 0
         return own + shared, 0.0
-    lexicon = piste.build_lexicon(texts, classifier, effort=EFFORT)
+    lexicon = piste.build_lexicon(texts, classifier, effort=LEXICON_EFFORT)
     before = time.process_time()
     some = [piste.explain(text, classifier, lexicon=lexicon) for text in texts[:: size // SAMPLE]]
     each = float(np.mean([one.cost.tokens for one in some]))

@@ -157,7 +157,9 @@ def measured(given: argparse.Namespace, folder: Path, each: float) -> Rates:
             kind: (folder / "whole" / kind / f"part-{number:08d}.parquet").read_bytes()
             for kind in (shards.TEXTS, shards.PLAYERS)
         }
-        table: dict[str, list[Any]] = {name: [] for name in ("id", "error", "index", "stamp")}
+        table: dict[str, list[Any]] = {
+            name: [] for name in ("id", "error", "index", "stamp", "passes")
+        }
         staged = destination.stage(one.number, files, table)
         before = time.perf_counter()
         destination.commit(staged)

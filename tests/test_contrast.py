@@ -17,7 +17,7 @@ from piste.errors import FileError, SettingError
 from piste.methods import METHODS
 from piste.options import Options
 from piste.result.scores import score
-from piste.runs.run import MANIFEST
+from piste.runs.manifest import MANIFEST
 from tests.conftest import tiny_bert
 from tests.contracts.methods import with_settings
 from tests.methods.test_classes import LABELS, TEXT, planted

@@ -263,12 +263,12 @@ def test_whoever_leaves_lets_the_others_end_at_their_next_question():
     asked, ended = threading.Event(), threading.Event()
 
     def work(gathering, item):
-        gathering.logits(np.zeros((1, 1), dtype=np.int64))  # both have begun
+        gathering.answers([np.zeros((1, 1), dtype=np.int64)])  # both have begun
         if item == 0:
             return item  # its reader leaves
         try:
             for _ in range(1000):
-                gathering.logits(np.zeros((1, 1), dtype=np.int64))
+                gathering.answers([np.zeros((1, 1), dtype=np.int64)])
                 asked.wait(0.01)
         except BaseException:
             ended.set()
@@ -288,4 +288,4 @@ def test_an_abandoned_gathering_answers_no_more():
     gathering = Gathering(None, active=2)
     gathering.abandon()
     with pytest.raises(Abandoned):
-        gathering.logits(np.zeros((1, 1), dtype=np.int64))
+        gathering.answers([np.zeros((1, 1), dtype=np.int64)])

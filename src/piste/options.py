@@ -28,7 +28,7 @@ Spans = tuple[tuple[int, int], ...]  # first character, and the one after the la
 OPEN, CLOSE = "[[", "]]"  # the marks around a span
 REPEATS = ("shared", "separate")
 LONG = ("truncate", "windows")
-Effort = Literal["quick", "normal", "thorough"]
+Effort = Literal["quick", "light", "normal", "thorough"]
 EFFORTS: tuple[Effort, ...] = get_args(Effort)
 ALL = "all"  # as a target: every class
 BATCH_TOKENS = 8192  # big batches of short sequences: many small ones are several times slower
@@ -172,7 +172,7 @@ class Options:
     )
     effort: str | None = setting(
         None,
-        "How much context asks: quick (no interactions in long texts), normal or thorough.",
+        "How much context asks: quick (no interactions in long texts), light, normal or thorough.",
         str,
         names=EFFORTS,
     )

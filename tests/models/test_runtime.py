@@ -4,6 +4,9 @@ import json
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
+
+from piste.models.backends import openvino_runtime
 
 PROGRAM = """
 import json, sys
@@ -40,3 +43,18 @@ def test_no_connection_and_no_file_in_the_home(tmp_path):
     assert result["backend"].startswith("openvino")
     assert result["seen"] == []
     assert [str(path.relative_to(home)) for path in home.rglob("*") if path.is_file()] == []
+
+
+def test_a_version_that_does_not_know_the_limit_of_the_cache_compiles_without(monkeypatch):
+    tried = []
+
+    class Core:
+        def compile_model(self, graph, device, settings):
+            tried.append(settings.keys() & openvino_runtime.MOST_KEPT.keys())
+            if tried[-1]:
+                raise RuntimeError("no such setting")
+            return SimpleNamespace(inputs=["ids"], outputs=["logits"])
+
+    monkeypatch.setattr(openvino_runtime, "library", lambda: SimpleNamespace(Core=Core))
+    assert openvino_runtime.Network("a graph").inputs == ["ids"]
+    assert list(map(bool, tried)) == [True, False]

@@ -1,6 +1,7 @@
 """Explanations of several threads on one classifier: the same answers, and shared batches."""
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -127,6 +128,55 @@ def test_after_a_failure_the_next_question_is_asked():
         return True
 
     assert all(together(classifier, ["good film"] * 4, fails, threads=2))
+
+
+def test_a_function_that_exits_ends_all_threads():
+    """Every thread that waits for an answer hears of it, or the run would never end."""
+
+    def leave(texts: list[str]) -> list[float]:
+        raise SystemExit(3)
+
+    classifier = piste.from_function(leave)
+
+    def explained(gathering, text):
+        return piste.explain(text, classifier, "occlusion", gathering=gathering)
+
+    ended = []
+
+    def run() -> None:
+        with pytest.raises(SystemExit):
+            list(together(classifier, ["good film", "bad end", "a plot"], explained, threads=3))
+        ended.append(True)
+
+    running = threading.Thread(target=run, daemon=True)  # if it hangs, the test fails
+    running.start()
+    running.join(timeout=60)
+    assert ended
+
+
+def test_seconds_leave_out_the_wait_for_others():
+    """The model rests for so long a question: all explanations together say so once, not each."""
+    rest, called = 0.02, []
+
+    def answer(texts: list[str]) -> list[float]:
+        time.sleep(rest)
+        called.append(rest)
+        return [float(text.count("good")) for text in texts]
+
+    classifier = piste.from_function(answer)
+
+    def explained(gathering, text):
+        return piste.explain(text, classifier, "slalom", gathering=gathering)
+
+    texts = [f"a good film with {word} and a plot" for word in "abcdefgh"]
+    started = time.perf_counter()
+    costs = [one.cost for one in together(classifier, texts, explained, threads=8)]
+    took = time.perf_counter() - started
+    for cost in costs:
+        assert cost.query_seconds > 0
+        assert cost.fit_seconds >= 0
+    assert sum(called) <= sum(one.query_seconds for one in costs)
+    assert sum(one.query_seconds + one.fit_seconds for one in costs) <= took
 
 
 def test_sequences_of_all_lengths_share_batches():

@@ -119,12 +119,12 @@ def test_a_lexicon_that_another_model_left_behind_is_not_used(tmp_path, data, wo
     one, other = (
         piste.load(tiny_bert(len(wordpiece), seed), wordpiece, backend="torch") for seed in (0, 1)
     )
-    piste.run(data, one, tmp_path / "out", refine=0)
+    piste.run(data, one, tmp_path / "out", lexicon=True, refine=0)
     for path in (tmp_path / "out").glob("*/*.parquet"):
         path.unlink()
     (tmp_path / "out" / COMMITS).write_text("")
-    piste.run(data, other, tmp_path / "out", refine=0)
-    piste.run(data, other, tmp_path / "fresh", refine=0)
+    piste.run(data, other, tmp_path / "out", lexicon=True, refine=0)
+    piste.run(data, other, tmp_path / "fresh", lexicon=True, refine=0)
     assert tables(tmp_path / "out") == tables(tmp_path / "fresh")
 
 

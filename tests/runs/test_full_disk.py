@@ -109,7 +109,7 @@ def test_a_disk_that_tells_late_that_it_is_full(tmp_path, demo, monkeypatch):
 @pytest.mark.parametrize("share", [0, 0.1, 0.5, 0.9])
 def test_a_run_goes_on_when_there_is_room_again(tmp_path, demo, disk, lexicon, share):
     data, out = written(tmp_path / "data.jsonl"), tmp_path / "out"
-    options = {"refine": 0} if lexicon else {"method": "occlusion"}
+    options = {"lexicon": True, "refine": 0} if lexicon else {"method": "occlusion"}
     piste.run(data, demo, tmp_path / "whole", shard=2, **options)
     disk.leave(share * disk.taken)
     with pytest.raises(FileError, match=r"out.*No space left.*Free some space"):

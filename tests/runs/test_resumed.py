@@ -170,7 +170,7 @@ def test_results_of_an_older_format_are_refused(tmp_path, demo, verb):
 
 def test_settings_that_differ_by_little_differ(tmp_path, demo):
     data, out = written(tmp_path / "data.jsonl", TEXTS[:2]), tmp_path / "out"
-    options = {"lexicon": False, "budget": 60}
+    options = {"budget": 60}
     piste.run(data, demo, out, tolerance=0.5, **options)
     with pytest.raises(SettingError, match=r"tolerance 0\.5, not 0\.502"):
         piste.run(data, demo, out, tolerance=0.502, **options)
@@ -178,7 +178,7 @@ def test_settings_that_differ_by_little_differ(tmp_path, demo):
 
 def test_a_summary_says_which_file_is_damaged(tmp_path, demo):
     data, out = written(tmp_path / "data.jsonl"), tmp_path / "out"
-    piste.run(data, demo, out, refine=0, shard=3)
+    piste.run(data, demo, out, lexicon=True, refine=0, shard=3)
     part(out, "players", 1).unlink()
     with pytest.raises(FileError, match=r"part-00000001.*again"):
         summarise(out)
@@ -186,19 +186,19 @@ def test_a_summary_says_which_file_is_damaged(tmp_path, demo):
 
 def test_a_limit_and_then_all_texts_equals_all_texts(tmp_path, demo):
     data = written(tmp_path / "data.jsonl")
-    piste.run(data, demo, tmp_path / "steps", refine=0, shard=3, limit=3)
-    report = piste.run(data, demo, tmp_path / "steps", refine=0, shard=3)
-    piste.run(data, demo, tmp_path / "fresh", refine=0, shard=3)
+    piste.run(data, demo, tmp_path / "steps", lexicon=True, refine=0, shard=3, limit=3)
+    report = piste.run(data, demo, tmp_path / "steps", lexicon=True, refine=0, shard=3)
+    piste.run(data, demo, tmp_path / "fresh", lexicon=True, refine=0, shard=3)
     assert report.made == len(TEXTS)
     assert tables(tmp_path / "steps") == tables(tmp_path / "fresh")
 
 
 def test_an_edited_text_changes_the_lexicon_and_every_text(tmp_path, demo):
     data = written(tmp_path / "data.jsonl")
-    piste.run(data, demo, tmp_path / "out", refine=0, shard=3)
+    piste.run(data, demo, tmp_path / "out", lexicon=True, refine=0, shard=3)
     written(data, edited(TEXTS))
-    piste.run(data, demo, tmp_path / "out", refine=0, shard=3)
-    piste.run(data, demo, tmp_path / "fresh", refine=0, shard=3)
+    piste.run(data, demo, tmp_path / "out", lexicon=True, refine=0, shard=3)
+    piste.run(data, demo, tmp_path / "fresh", lexicon=True, refine=0, shard=3)
     assert tables(tmp_path / "out") == tables(tmp_path / "fresh")
 
 
@@ -212,12 +212,12 @@ def test_with_a_lexicon_from_elsewhere_more_texts_leave_the_first_as_they_are(tm
 
 def test_the_same_texts_reuse_the_lexicon_and_a_damaged_one_is_built_again(tmp_path, demo):
     data, path = written(tmp_path / "data.jsonl"), tmp_path / "out" / "lexicon.json.gz"
-    piste.run(data, demo, tmp_path / "out", refine=0)
+    piste.run(data, demo, tmp_path / "out", lexicon=True, refine=0)
     before = path.stat().st_mtime_ns
-    assert piste.run(data, demo, tmp_path / "out", refine=0).made == 0
+    assert piste.run(data, demo, tmp_path / "out", lexicon=True, refine=0).made == 0
     assert path.stat().st_mtime_ns == before
     path.write_bytes(path.read_bytes()[:100])
-    piste.run(data, demo, tmp_path / "out", refine=0)
+    piste.run(data, demo, tmp_path / "out", lexicon=True, refine=0)
     assert Lexicon.load(path).facts["texts"] == len(TEXTS)
 
 

@@ -71,11 +71,11 @@ def assert_same_rows(one, other, within=THREADS):
 
 def test_the_rows_are_those_of_explain(tmp_path, demo):
     data = written(tmp_path / "data.jsonl")
-    report = piste.run(data, demo, tmp_path / "out", lexicon=False, shard=3)
+    report = piste.run(data, demo, tmp_path / "out", shard=3)
     assert (report.texts, report.failed) == (len(TEXTS), 0)
     texts, players = tables(tmp_path / "out")
     for index, text in enumerate(TEXTS):
-        one = piste.explain(text, demo)
+        one = piste.explain(text, demo, effort="light")
         mine = [i for i, number in enumerate(players["index"]) if number == index]
         assert [players["word"][i] for i in mine] == [p.text for p in one.players]
         for name in ("effect", "value", "importance", "relevance"):
@@ -93,11 +93,13 @@ def test_the_rows_are_those_of_explain(tmp_path, demo):
         assert texts["target"][index] == one.target.label
         assert texts["score"][index] == pytest.approx(one.target.score, abs=1e-4)
         assert texts["label"][index] == str(index % 2)
+        assert texts["passes"][index] == pytest.approx(one.cost.passes)
+    assert report.passes == pytest.approx(sum(texts["passes"]))
 
 
 def test_with_a_lexicon_each_text_costs_one_question(tmp_path, demo):
     data = written(tmp_path / "data.jsonl", TEXTS * 4)
-    piste.run(data, demo, tmp_path / "out", refine=0)
+    piste.run(data, demo, tmp_path / "out", lexicon=True, refine=0)
     texts, _ = tables(tmp_path / "out")
     assert set(texts["forwards"]) == {1}
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
@@ -107,7 +109,7 @@ def test_with_a_lexicon_each_text_costs_one_question(tmp_path, demo):
 
 def test_context_with_a_lexicon_asks_a_few_parts_of_each_text(tmp_path, demo):
     data = written(tmp_path / "data.jsonl", TEXTS * 4)
-    piste.run(data, demo, tmp_path / "out", refine=12)
+    piste.run(data, demo, tmp_path / "out", lexicon=True, refine=12)
     texts, players = tables(tmp_path / "out")
     assert max(texts["forwards"]) <= 12 + 2 + 10
     assert None not in players["effect"]
@@ -138,11 +140,11 @@ def test_a_text_that_fails_is_a_row_and_the_run_goes_on(tmp_path, demo):
 
 def test_a_run_goes_on_where_it_was(tmp_path, demo):
     data = written(tmp_path / "data.jsonl", TEXTS * 2)
-    piste.run(data, demo, tmp_path / "whole", shard=4, lexicon=False)
-    piste.run(data, demo, tmp_path / "parts", shard=4, lexicon=False)
+    piste.run(data, demo, tmp_path / "whole", shard=4)
+    piste.run(data, demo, tmp_path / "parts", shard=4)
     before = (tmp_path / "parts/texts/part-00000000.parquet").stat().st_mtime_ns
     (tmp_path / "parts/texts/part-00000001.parquet").unlink()  # killed before it was renamed
-    piste.run(data, demo, tmp_path / "parts", shard=4, lexicon=False)
+    piste.run(data, demo, tmp_path / "parts", shard=4)
     assert_same_rows(tmp_path / "parts", tmp_path / "whole", ROUNDING)
     assert (tmp_path / "parts/texts/part-00000000.parquet").stat().st_mtime_ns == before
 
@@ -173,7 +175,7 @@ piste.run(sys.argv[1], "demo", sys.argv[2], shard=3, lexicon=sys.argv[3] == "lex
 @pytest.mark.parametrize(
     ("kind", "times"),
     [
-        ("lexicon", 2),
+        ("plain", 2),
         pytest.param("lexicon", 5, marks=pytest.mark.slow),
         pytest.param("plain", 5, marks=pytest.mark.slow),
     ],
@@ -213,7 +215,7 @@ def test_workers_need_a_name(tmp_path, demo):
 def test_no_text_at_all(tmp_path, demo):
     (tmp_path / "data.jsonl").write_text("")
     with pytest.raises(PisteError):
-        piste.run(tmp_path / "data.jsonl", demo, tmp_path / "out", lexicon=False)
+        piste.run(tmp_path / "data.jsonl", demo, tmp_path / "out")
 
 
 def test_a_summary_finds_what_was_planted(tmp_path):
@@ -280,7 +282,7 @@ def test_a_summary_lists_words_that_act_together(tmp_path, lexicon):
     texts, margins = negated()
     data = written(tmp_path / "data.jsonl", texts)
     classifier = piste.from_function(margins, ["negative", "positive"])
-    options = {"refine": 20} if lexicon else {"lexicon": False, "effort": "quick"}
+    options = {"lexicon": True, "refine": 20} if lexicon else {"effort": "quick"}
     piste.run(data, classifier, tmp_path / "out", **options)
     found = summarise(tmp_path / "out")
     strongest = found.together(least=2)[0]
@@ -302,7 +304,7 @@ def test_a_summary_lists_words_that_act_together(tmp_path, lexicon):
 def test_a_summary_of_rows_without_context(tmp_path, demo):
     """As 0.1.0 wrote them: words are ranked by lin, and nothing is said of pairs."""
     data, out = written(tmp_path / "data.jsonl"), tmp_path / "out"
-    piste.run(data, demo, out, method="slalom", refine=0)
+    piste.run(data, demo, out, method="slalom", lexicon=True, refine=0)
     part = "part-00000000.parquet"
     table = pq.ParquetFile(out / "texts" / part).read()
     pq.write_table(
@@ -377,7 +379,7 @@ def test_a_killed_ray_worker_loses_no_row(tmp_path):
     pytest.importorskip("ray")
     psutil = pytest.importorskip("psutil")
     data = written(tmp_path / "data.jsonl", TEXTS * 12)
-    piste.run(data, "demo", tmp_path / "local", shard=3, lexicon=False)
+    piste.run(data, "demo", tmp_path / "local", shard=3)
     # The process that leads writes no rows: it could not.
     script = "import piste.runs.job as job\njob.stage = None\n" + RUN.replace(
         "shard=3", 'shard=3, engine="ray", workers=2'

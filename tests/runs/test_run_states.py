@@ -38,7 +38,8 @@ def test_a_mistaken_run_leaves_no_folder(tmp_path, demo):
         lambda out: piste.run(data, demo, out, target="all"),
         lambda out: piste.run(data, demo, out, long="fold"),
         lambda out: piste.run(data, demo, out, engine="steam"),
-        lambda out: piste.run(data, demo, out, method="lime", refine=3),
+        lambda out: piste.run(data, demo, out, method="lime", lexicon=True),
+        lambda out: piste.run(data, demo, out, refine=3),
         lambda out: piste.run(data, demo, out, tolerance=5),
         lambda out: piste.run(data, demo, out, unit="syllable"),
         lambda out: piste.run(data, demo, out, repeats="thrice"),
@@ -51,7 +52,7 @@ def test_a_mistaken_run_leaves_no_folder(tmp_path, demo):
         assert not (tmp_path / "out").exists()
 
 
-def test_pairs_are_explained_without_a_lexicon(tmp_path, demo):
+def test_pairs_are_explained_one_by_one(tmp_path, demo):
     data = written(tmp_path / "pairs.jsonl", text_pair="a bad plot")
     report = piste.run(data, demo, tmp_path / "out", budget=40)
     assert report.failed == 0
@@ -66,7 +67,7 @@ def test_pairs_are_known_by_the_first_good_row(tmp_path, demo):
     report = piste.run(data, demo, tmp_path / "out", method="occlusion")
     assert (report.texts, report.failed) == (5, 1)
     with pytest.raises(piste.PisteError, match="single texts"):
-        piste.run(data, demo, tmp_path / "other", refine=7)
+        piste.run(data, demo, tmp_path / "other", lexicon=True, refine=7)
 
 
 def test_a_function_of_pairs_is_run_and_judged(tmp_path):
@@ -117,7 +118,7 @@ def test_a_run_that_is_done_says_so(tmp_path):
 
 def test_a_summary_of_an_unfinished_run_says_so(tmp_path, demo):
     data = written(tmp_path / "data.jsonl")
-    piste.run(data, demo, tmp_path / "out", refine=0)
+    piste.run(data, demo, tmp_path / "out", lexicon=True, refine=0)
     assert summarise(tmp_path / "out").ended
     assert "has not ended" not in said(summarise(tmp_path / "out"))
     manifest = tmp_path / "out" / "manifest.json"
@@ -130,7 +131,7 @@ def test_a_summary_of_an_unfinished_run_says_so(tmp_path, demo):
 
 def test_labels_that_the_model_does_not_know_are_named(tmp_path, demo):
     data = written(tmp_path / "data.jsonl", label="<pos>")
-    piste.run(data, demo, tmp_path / "out", refine=0)
+    piste.run(data, demo, tmp_path / "out", lexicon=True, refine=0)
     summary = summarise(tmp_path / "out")
     assert summary.strange == ("<pos>",)
     assert summary.right is None
@@ -146,21 +147,43 @@ def test_off_a_terminal_progress_is_a_line_now_and_then(monkeypatch):
         for done in range(1, 91):
             now[0] += 1
             bar(done, 1000)
-    assert stream.getvalue().splitlines() == [f"Texts: {n} of 1,000" for n in (30, 60, 90)]
+    left = {30: "0:16:10", 60: "0:15:40", 90: "0:15:10"}  # a text a second
+    assert stream.getvalue().splitlines() == [
+        f"Texts: {n} of 1,000, about {rest} left" for n, rest in left.items()
+    ]
 
 
 @pytest.mark.parametrize("limit", [None, 2, 3, 4, 100])
 def test_a_run_counts_the_texts_it_has(tmp_path, demo, limit):
     data, seen = written(tmp_path / "data.jsonl"), []
-    piste.run(data, demo, tmp_path / "out", lexicon=False, limit=limit, shard=3, method="occlusion",
+    piste.run(data, demo, tmp_path / "out", limit=limit, shard=3, method="occlusion",
               watch=lambda *step: seen.append(step))  # fmt: skip
     total = min(limit or 4, 4)
-    assert seen == [("texts", min(done, total), total) for done in (3, 4)[: 1 + (total > 3)]]
+    done = [count for _, count, _ in seen]
+    assert {(stage, of) for stage, _, of in seen} == {("texts", total)}
+    assert done == sorted(done)
+    assert sorted({*done}) == [*range(total + 1)]
 
 
 def test_a_run_that_goes_on_counts_what_is_there(tmp_path, demo):
     data, out, seen = written(tmp_path / "data.jsonl"), tmp_path / "out", []
-    piste.run(data, demo, out, lexicon=False, limit=3, shard=3, method="occlusion")
-    piste.run(data, demo, out, lexicon=False, limit=4, shard=3, method="occlusion",
+    piste.run(data, demo, out, limit=3, shard=3, method="occlusion")
+    piste.run(data, demo, out, limit=4, shard=3, method="occlusion",
               watch=lambda *step: seen.append(step))  # fmt: skip
-    assert seen == [("texts", 4, 4)]
+    assert seen[0] == ("texts", 3, 4)
+    assert seen[-1] == ("texts", 4, 4)
+
+
+def test_a_run_asks_less_of_a_text_unless_told_otherwise(tmp_path, demo):
+    data, cost = written(tmp_path / "data.jsonl"), {}
+    for name, options in {
+        "usual": {},
+        "light": {"effort": "light"},
+        "own": {"effort": "normal"},
+        "object": {"method": piste.Context()},
+    }.items():
+        piste.run(data, demo, tmp_path / name, limit=2, **options)
+        (texts,) = shards.read(tmp_path / name, shards.TEXTS, ["tokens"])
+        cost[name] = sum(texts["tokens"])
+    assert cost["usual"] == cost["light"] < cost["own"] == cost["object"]
+    assert json.loads((tmp_path / "usual" / "manifest.json").read_text())["effort"] == "light"

@@ -131,8 +131,8 @@ RUN = ("run", "{data}", "--out", "{out}", "--shard", "3")
 WORKS = {
     work.name: work
     for work in (
-        Work("run", RUN, _tables, _shards),
-        Work("run-plain", (*RUN, "--no-lexicon", "--budget", "60"), _tables, _shards),
+        Work("run", (*RUN, "--build-lexicon"), _tables, _shards),
+        Work("run-plain", (*RUN, "--budget", "60"), _tables, _shards),
         Work("run-workers", (*RUN, "--workers", "2"), _tables, _shards),
         Work(
             "evaluate",

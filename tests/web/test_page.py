@@ -464,6 +464,7 @@ def test_rounds_arrive_before_the_result_and_stop_works(tab: Opened) -> None:
         tab.page.locator("#given").fill("good bad fine poor " * 8)
         tab.page.locator("#explain").click()
         expect(tab.page.locator("#stage")).to_contain_text("sequences asked")
+        expect(tab.page.locator("#stage")).to_contain_text(re.compile(r"about \d+ s left"))
         expect(tab.page.locator("#result.sketch")).to_be_visible()
         assert tab.page.locator(".wide .mark").count() == 4
         tab.page.locator("#stop").click()

@@ -1,6 +1,7 @@
 """A progress bar for those who wait: on stderr, and only after a second."""
 
 import time
+from datetime import timedelta
 from types import TracebackType
 
 from rich.console import Console
@@ -22,6 +23,7 @@ class LateBar:
         self.title = title
         self.started = self.said = time.monotonic()
         self.bar: Progress | None = None
+        self.began: tuple[float, int] | None = None  # when what is counted began, and from where
 
     def __enter__(self) -> "LateBar":
         return self
@@ -30,13 +32,15 @@ class LateBar:
         """What is counted from now on; another stage starts a bar of its own."""
         if title == self.title:
             return
-        self.title = title
+        self.title, self.began = title, None
         if self.bar is not None:
             self.bar.remove_task(self.bar.task_ids[0])
             self.bar.add_task(title, total=None)
 
     def __call__(self, done: int, planned: int | None) -> None:
         planned = None if planned is None else max(planned, done)
+        if self.began is None:
+            self.began = time.monotonic(), done
         if not self.console.is_terminal:
             self._say(done, planned)
             return
@@ -60,7 +64,17 @@ class LateBar:
             return
         self.said = time.monotonic()
         of = "" if planned is None else f" of {planned:,}"
-        self.console.print(f"{self.title}: {done:,}{of}", highlight=False)
+        self.console.print(
+            f"{self.title}: {done:,}{of}{self._left(done, planned)}", highlight=False
+        )
+
+    def _left(self, done: int, planned: int | None) -> str:
+        """How long the rest takes at the pace so far."""
+        began, first = self.began or (self.started, 0)
+        if planned is None or not first < done < planned:
+            return ""
+        seconds = (self.said - began) * (planned - done) / (done - first)
+        return f", about {timedelta(seconds=round(seconds))} left"
 
     def __exit__(
         self,

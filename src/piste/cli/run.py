@@ -19,10 +19,11 @@ def run(
     method: options.Method = "context",
     lexicon: Annotated[
         Path | None,
-        typer.Option(help="For context and slalom: a lexicon to use. Default: build one."),
+        typer.Option(help="For context and slalom: words fitted by `piste lexicon build`."),
     ] = None,
-    no_lexicon: Annotated[
-        bool, typer.Option("--no-lexicon", help="Explain each text on its own, without a lexicon.")
+    build_lexicon: Annotated[
+        bool,
+        typer.Option("--build-lexicon", help="Fit the words of these texts first, and use them."),
     ] = False,
     engine: Annotated[str, typer.Option(help="local, or ray.")] = "local",
     workers: Annotated[int, typer.Option(help="Number of processes (local) or actors (ray).")] = 1,
@@ -39,13 +40,13 @@ def run(
     trust_remote_code: options.TrustRemoteCode = False,
     **settings: Any,
 ) -> None:
-    """Explain every text of a data set. Exit code 1 if texts failed."""
+    """Explain every text of a data set, usually with --effort light. Exit code 1 if some failed."""
     import piste
     from piste.cli.progress import LateBar
     from piste.data import Columns
 
-    if lexicon is not None and no_lexicon:
-        raise SettingError("--lexicon and --no-lexicon are both given.", "Give one of them.")
+    if lexicon is not None and build_lexicon:
+        raise SettingError("--lexicon and --build-lexicon are both given.", "Give one of them.")
     columns = Columns(text_column, label_column, id_column, pair=pair_column)
     with LateBar("Working") as bar:
 
@@ -58,7 +59,7 @@ def run(
             model,
             out,
             method=method,
-            lexicon=str(lexicon) if lexicon is not None else not no_lexicon,
+            lexicon=build_lexicon if lexicon is None else str(lexicon),
             engine=engine,
             workers=workers,
             limit=limit,
@@ -73,6 +74,9 @@ def run(
     if not report.made:
         typer.echo("Nothing to do: every text is already explained.")
     typer.echo(f"{report.texts:,} texts in {report.folder}, {report.failed:,} of them failed.")
+    if report.texts > report.failed:
+        each = report.passes / (report.texts - report.failed)
+        typer.echo(f"Cost: {each:,.1f} forward passes of a text on average.")
     for reason in report.reasons:
         typer.echo(f"  {printable(reason)}")
     typer.echo(f"For an overview: piste summary {report.folder}")

@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 
 from piste.arrays import FloatArray, IntArray, Ragged
 from piste.errors import OutputError, SettingError, few
+from piste.models.abilities import attentive, check_finite, differentiable
 from piste.models.loading_errors import is_out_of_memory
 from piste.models.protocol import (
     Classifier,
     Verifiable,
-    WithAttention,
-    WithGradients,
     WithNotes,
     WithTokens,
 )
@@ -62,7 +61,8 @@ class Query:
     progress: Progress | None = None
     forwards: int = 0
     tokens: int = 0
-    seconds: float = 0.0
+    seconds: float = 0.0  # that the model took
+    waited: float = 0.0  # seconds for the questions and the work of other explanations
     planned: int = 0
     answers: dict[bytes, FloatArray] = field(default_factory=dict)  # [outputs] of framed sequences
     rounds: OnRound | None = None  # told after every round, by methods that have some
@@ -77,10 +77,23 @@ class Query:
         """How many sequences may still be asked; None without a budget."""
         return None if self.budget is None else max(0, self.budget - self.forwards)
 
+    @property
+    def away(self) -> float:
+        """Seconds that were not spent in the explanation's own code."""
+        return self.seconds + self.waited
+
     def anew(self, budget: int | None) -> "Query":
         """A query that counts from 0, with its own budget, and shares the answers so far."""
         return replace(
-            self, budget=budget, forwards=0, tokens=0, seconds=0.0, planned=0, longest=0, whole=None
+            self,
+            budget=budget,
+            forwards=0,
+            tokens=0,
+            seconds=0.0,
+            waited=0.0,
+            planned=0,
+            longest=0,
+            whole=None,
         )
 
     def count_too(self, line: "Query") -> None:
@@ -88,6 +101,7 @@ class Query:
         self.forwards += line.forwards
         self.tokens += line.tokens
         self.seconds += line.seconds
+        self.waited += line.waited
 
     def plan(self, sequences: int) -> None:
         """Announce how many more sequences are coming, for the progress bar."""
@@ -126,7 +140,7 @@ class Query:
     def embed(self, ids: IntArray) -> FloatArray:
         """The embeddings [rows, tokens, width] of framed sequences [rows, tokens]."""
         with self._clock():
-            return _differentiable(self.classifier).embed(ids)
+            return differentiable(self.classifier).embed(ids)
 
     def gradients(
         self,
@@ -145,14 +159,14 @@ class Query:
         """
         answers = self._in_batches(self._differentiated(index, ids, against), embeddings)
         margins, gradients = (np.concatenate(parts) for parts in zip(*answers, strict=True))
-        _check_finite("gradients", margins, gradients)
+        check_finite("gradients", margins, gradients)
         return margins, gradients
 
     def _differentiated(
         self, index: int, ids: IntArray | None, against: int | None
     ) -> Callable[[FloatArray], tuple[FloatArray, FloatArray]]:
         """A batch of embeddings to margins and gradients."""
-        call = partial(_differentiable(self.classifier).gradients, index=index)
+        call = partial(differentiable(self.classifier).gradients, index=index)
         if against is not None:
             call = partial(call, against=against)
         types = None if ids is None else ids // TYPE
@@ -164,9 +178,9 @@ class Query:
         """Attention [layers, rows, heads, tokens, tokens] in framed sequences [rows, tokens], and
         the position that the classification is read from.
         """
-        answers = self._in_batches(_attentive(self.classifier).attentions, ids)
+        answers = self._in_batches(attentive(self.classifier).attentions, ids)
         weights = np.concatenate([weights for weights, _ in answers], axis=1)
-        _check_finite("attention weights", weights)
+        check_finite("attention weights", weights)
         return weights, answers[0][1]
 
     def gradient_rows(self, tokens: int) -> int:
@@ -192,9 +206,10 @@ class Query:
 
     @contextmanager
     def _clock(self) -> Iterator[None]:
-        started = time.perf_counter()
+        """Count the time as the model's, all but what was spent waiting."""
+        started, waited = time.perf_counter(), self.waited
         yield
-        self.seconds += time.perf_counter() - started
+        self.seconds += time.perf_counter() - started - (self.waited - waited)
 
     def _framed(self, rows: Ragged, length: int) -> IntArray:
         """Equal rows as a matrix [rows, frame + length]."""
@@ -213,13 +228,20 @@ class Query:
         for ids in batches[:1]:
             self._verify(ids[:1])
         try:
-            answers = gathering.answers(batches) if batches else []
+            answers = self._gathered(batches, gathering) if batches else []
         except (MemoryError, RuntimeError) as error:
             if not is_out_of_memory(error):
                 raise
             return
         for ids, logits in zip(batches, answers, strict=True):
             self._keep(ids, logits)
+
+    def _gathered(self, batches: list[IntArray], gathering: Gathering) -> list[FloatArray]:
+        """The answers to these batches; of the time that passes only a share is the model's."""
+        started = time.perf_counter()
+        answers, seconds = gathering.answers(batches)
+        self.waited += max(0.0, time.perf_counter() - started - seconds)
+        return answers
 
     def _ask_unique(self, ids: IntArray) -> FloatArray:
         """Answers for a matrix of equally long sequences, each distinct one asked once, ever."""
@@ -276,8 +298,10 @@ class Query:
 
     def _try(self, ids: IntArray) -> FloatArray | None:
         """One batch; None where it does not fit into memory, and then the next one is smaller."""
-        asked = self.classifier if self.gathering is None else self.gathering
-        return self._fitting(partial(asked.logits, ids), ids.shape)
+        if self.gathering is None:
+            return self._fitting(partial(self.classifier.logits, ids), ids.shape)
+        answers = self._fitting(partial(self._gathered, [ids], self.gathering), ids.shape)
+        return None if answers is None else answers[0]
 
     def _fitting(
         self, call: Callable[[], Answer], shape: tuple[int, ...], share: int = 1
@@ -319,30 +343,3 @@ class Query:
                 f" ({len(bad)} of {len(ids)} in this batch are not finite).",
                 "Check the model on that input; a float16 model may need float32.",
             )
-
-
-def _differentiable(classifier: Classifier) -> WithGradients:
-    if not isinstance(classifier, WithGradients):
-        raise _missing("gradients", classifier)
-    return classifier
-
-
-def _attentive(classifier: Classifier) -> WithAttention:
-    if not isinstance(classifier, WithAttention):
-        raise _missing("attention weights", classifier)
-    return classifier
-
-
-def _missing(what: str, classifier: Classifier) -> SettingError:
-    return SettingError(
-        f"This method needs the model's {what}, and {classifier.name!r} gives only answers.",
-        "Load the model itself with piste.load(), or use a method that only asks, such as slalom.",
-    )
-
-
-def _check_finite(what: str, *answers: FloatArray) -> None:
-    if not all(np.isfinite(answer).all() for answer in answers):
-        raise OutputError(
-            f"The model's {what} for this text are not finite.",
-            "Check the model on it; a float16 model may need float32.",
-        )

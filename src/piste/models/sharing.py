@@ -10,6 +10,7 @@ take turns anyway, in small steps that cost a tenth of their time.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -37,6 +38,7 @@ class _Question:
     ids: IntArray
     answer: FloatArray | None = None
     problem: BaseException | None = None
+    seconds: float = 0.0  # its share of what the model took
 
     @property
     def is_open(self) -> bool:
@@ -53,12 +55,10 @@ class Gathering:
     abandoned: bool = False  # nobody wants the answers any more
     lock: threading.Condition = field(default_factory=threading.Condition)  # held by who works
 
-    def logits(self, ids: IntArray) -> FloatArray:
-        """What the classifier answers; returns once every active thread has asked."""
-        return self.answers([ids])[0]
-
-    def answers(self, matrices: Sequence[IntArray]) -> list[FloatArray]:
-        """The same for several matrices, each of sequences of one length."""
+    def answers(self, matrices: Sequence[IntArray]) -> tuple[list[FloatArray], float]:
+        """What the classifier answers to matrices, each of sequences of one length, and the seconds
+        that it took for them; returns once every active thread has asked.
+        """
         questions = [_Question(ids) for ids in matrices]
         with self.lock:
             self.waiting.append(questions)
@@ -72,7 +72,8 @@ class Gathering:
         for question in questions:
             if question.problem is not None:
                 raise question.problem
-        return [question.answer for question in questions if question.answer is not None]
+        answers = [question.answer for question in questions if question.answer is not None]
+        return answers, sum(question.seconds for question in questions)
 
     def leave(self) -> None:
         """Say that this thread will not ask again."""
@@ -89,14 +90,20 @@ class Gathering:
     def _answer_all(self) -> None:
         """Ask the model for everything that waits, longest first; the lock is held."""
         asked, self.waiting = list(chain.from_iterable(self.waiting)), []
-        for length in sorted({question.ids.shape[1] for question in asked}, reverse=True):
-            if self.abandoned:
-                break
-            some = [question for question in asked if question.ids.shape[1] == length]
-            self._answer(some)
-        self.lock.notify_all()
+        try:
+            for length in sorted({question.ids.shape[1] for question in asked}, reverse=True):
+                if self.abandoned:
+                    break
+                self._answer([one for one in asked if one.ids.shape[1] == length])
+        except BaseException as error:  # SystemExit of a user's function: it ends all of them
+            for question in asked:
+                question.problem = error
+            raise
+        finally:
+            self.lock.notify_all()
 
     def _answer(self, asked: list[_Question]) -> None:
+        started = time.perf_counter()
         rows = np.concatenate([question.ids for question in asked])
         distinct, place = np.unique(rows, axis=0, return_inverse=True)
         size = max(1, BATCH_TOKENS // max(1, rows.shape[1]))
@@ -109,9 +116,10 @@ class Gathering:
         except Exception as error:  # every thread must hear of it, or it waits for ever
             self._answer_one_by_one(asked, error)
             return
-        start = 0
+        start, each = 0, (time.perf_counter() - started) / len(rows)
         for question in asked:
             question.answer = answers[start : start + len(question.ids)]
+            question.seconds = each * len(question.ids)
             start += len(question.ids)
 
     def _answer_one_by_one(self, asked: list[_Question], problem: Exception) -> None:
@@ -120,7 +128,9 @@ class Gathering:
             try:
                 if len(asked) == 1:
                     raise problem
+                started = time.perf_counter()
                 question.answer = self.classifier.logits(question.ids)
+                question.seconds = time.perf_counter() - started
             except Exception as error:
                 question.problem = error
 

@@ -41,6 +41,7 @@ class Commit:
     count: int  # texts
     failed: int  # of them
     reasons: tuple[str, ...]  # of the first that failed: id and error
+    passes: float = 0.0  # what the texts cost together, in forward passes of each
 
     def line(self) -> str:
         return json.dumps(asdict(self))
@@ -85,6 +86,7 @@ class Destination:
             count=len(texts["index"]),
             failed=len(failures),
             reasons=tuple(failures[:TOLD]),
+            passes=sum(passes for passes in texts["passes"] if passes is not None),
         )
 
     def commit(self, staged: Commit) -> None:

@@ -16,7 +16,8 @@ from piste.many import Failure, Pairing
 from piste.result.explanation import Explanation
 from piste.runs import shards
 from piste.runs.commits import PLAYERS, TEXTS, Destination, begin
-from piste.runs.run import ENDED, MANIFEST, SHARD
+from piste.runs.manifest import ENDED, MANIFEST
+from piste.runs.run import SHARD
 from piste.runs.run_summary import RunFacts, Table, summed_up
 from piste.runs.shards import Shard
 from piste.runs.store import ANOTHER, FORMAT

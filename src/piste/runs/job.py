@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
 from piste.data import Columns, Example, Texts, read_examples, source_name
-from piste.errors import InputError, reason
+from piste.errors import InputError, ModelError, reason
 from piste.explain import explain
 from piste.lexicon import Lexicon
 from piste.methods.base import Method
+from piste.models.fingerprint import Fingerprint, difference, digests
 from piste.models.loading import load
 from piste.models.protocol import Classifier
 from piste.models.sharing import THREADS, Gathering, together
@@ -38,11 +39,23 @@ class RunJob:
     refine: int | None = None
     lexicon: str | None = None  # its file
     scores: tuple[str, ...] = ()
+    digests: Fingerprint | None = None  # of the model that the run began with
 
     def classifier(self) -> Classifier:
         """The model, loaded in the calling process."""
         trusted = self.trust_remote_code
         return load(self.model or "demo", device=self.device, trust_remote_code=trusted)
+
+    def same_classifier(self) -> Classifier:
+        """The same for a worker: refuses a model that has changed since the run began."""
+        classifier = self.classifier()
+        problem = difference(self.digests, digests(classifier))
+        if problem is not None:
+            raise ModelError(
+                f"The model {self.model!r} has changed since the run began: {problem}.",
+                "Put the model back and run the same command again, or give another folder.",
+            )
+        return classifier
 
     def explain(
         self,
@@ -114,12 +127,13 @@ class Maker:
     classifier: Classifier
     lexicon: Lexicon | None
     destination: Destination
+    tell: Callable[[int], None] | None = None  # how many texts of the shard are explained
 
     @classmethod
     def loaded(cls, job: RunJob, destination: Destination) -> Maker:
         """With a model and a lexicon of the calling process's own."""
         known = None if job.lexicon is None else Lexicon.load(job.lexicon)
-        return cls(job, job.classifier(), known, destination)
+        return cls(job, job.same_classifier(), known, destination)
 
     def make(self, shard: Numbered) -> Commit:
         """Explain the texts of a shard and write it; it counts once it is committed."""
@@ -135,8 +149,10 @@ class Maker:
         threads = THREADS if self.job.method.parallel else 1
         made = Shard.of(self.job.scores)
         results = together(self.classifier, texts, self._explain, threads)
-        for (index, example), result in zip(texts, results, strict=True):
+        for count, ((index, example), result) in enumerate(zip(texts, results, strict=True), 1):
             made.add(index, example, result)
+            if self.tell is not None:
+                self.tell(count)
         return made
 
     def _explain(self, gathering: Gathering, item: tuple[int, Example]) -> Explanation | str:

@@ -62,11 +62,6 @@ class _Workers:
                 return
             except BrokenProcessPool as error:
                 self._try_again(pending.values(), error)
-            except _CannotStart as error:
-                raise ModelError(
-                    f"A worker process cannot load the model: {error}",
-                    "Give a model that can be loaded by name on its own, or use one worker.",
-                ) from error
             finally:
                 pool.shutdown(cancel_futures=True)
 
@@ -125,11 +120,7 @@ class _Workers:
         ) from error
 
 
-class _CannotStart(Exception):
-    """A worker process could not load its model."""
-
-
-_worker: Maker | str = "it was not started"
+_worker: Maker | PisteError | None = None  # or why there is none
 
 
 def _start(job: RunJob, destination: Destination, threads: int) -> None:
@@ -139,8 +130,13 @@ def _start(job: RunJob, destination: Destination, threads: int) -> None:
     os.environ["OMP_NUM_THREADS"] = os.environ["PISTE_THREADS"] = str(threads)
     try:
         _worker = Maker.loaded(job, destination)
-    except Exception as error:  # told with the first shard: a pool says nothing of its start
-        _worker = reason(error)
+    except PisteError as error:  # told with the first shard: a pool says nothing of its start
+        _worker = error
+    except Exception as error:
+        _worker = ModelError(
+            f"A worker process cannot load the model: {reason(error)}",
+            "Give a model that can be loaded by name on its own, or use one worker.",
+        )
     _limit(threads)
 
 
@@ -164,6 +160,7 @@ def _limit(threads: int) -> None:
 
 
 def _work(shard: Numbered) -> Commit:
-    if isinstance(_worker, str):
-        raise _CannotStart(_worker)
+    assert _worker is not None
+    if isinstance(_worker, PisteError):
+        raise _worker
     return _worker.make(shard)

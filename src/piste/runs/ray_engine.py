@@ -14,10 +14,10 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from piste.data import Example
-from piste.errors import FileError
+from piste.errors import FileError, ModelError
 from piste.extras import require
 from piste.runs.commits import Commit, Destination
-from piste.runs.job import Maker, RunJob, Source
+from piste.runs.job import Maker, Numbered, RunJob, Source
 
 RETRIES = 10  # of a shard whose worker died
 IN_FLIGHT = 2  # shards an actor: the one that it works on, and the next
@@ -75,7 +75,8 @@ def _from_anywhere(source: Source, job: RunJob) -> tuple[Source, RunJob]:
 def _staged(line: str | None, problem: str | None) -> Commit:
     """The shard that an actor wrote; raises what kept it from writing."""
     if problem is not None:
-        raise FileError(*json.loads(problem))
+        kind, *told = json.loads(problem)
+        raise (FileError if kind == FileError.__name__ else ModelError)(*told)
     commit = Commit.of_line(line or "")
     assert commit is not None
     return commit
@@ -85,7 +86,11 @@ class Worker:
     """An actor: loads the model once, explains the shards it is given, and writes them."""
 
     def __init__(self, job: RunJob, destination: Destination) -> None:
-        self.maker = Maker.loaded(job, destination)
+        self.maker: Maker | ModelError  # or why there is none: Ray would start an actor again
+        try:
+            self.maker = Maker.loaded(job, destination)
+        except ModelError as error:
+            self.maker = error
 
     def __call__(self, block: Block) -> Block:
         made: Block = {"staged": [], "problem": []}
@@ -93,12 +98,17 @@ class Worker:
             examples = [(index, Example(**_tupled(one))) for index, one in json.loads(texts)]
             line = problem = None
             try:
-                line = self.maker.make((int(number), examples)).line()
-            except FileError as error:  # a full disk: no other actor would fare better
-                problem = json.dumps([error.cause, error.remedy])
+                line = self._made((int(number), examples)).line()
+            except (FileError, ModelError) as error:  # no other actor would fare better
+                problem = json.dumps([type(error).__name__, error.cause, error.remedy])
             made["staged"].append(line)
             made["problem"].append(problem)
         return made
+
+    def _made(self, shard: Numbered) -> Commit:
+        if isinstance(self.maker, ModelError):
+            raise self.maker
+        return self.maker.make(shard)
 
 
 def _reader(source: Source, there: Mapping[int, str]) -> Any:

@@ -29,8 +29,8 @@ from piste.runs.class_summary import (
     mistaken,
 )
 from piste.runs.excerpts import Excerpt, Piece, Place, pieces
+from piste.runs.manifest import ENDED, MANIFEST
 from piste.runs.pair_summary import PairTally
-from piste.runs.run import ENDED, MANIFEST
 from piste.runs.word_summary import LISTED_PAIRS, Summary
 from piste.runs.word_tally import WordTally, numbers_of
 

@@ -48,6 +48,7 @@ TEXT_COLUMNS = {
     "rmse": "double",
     "forwards": "int64",
     "tokens": "int64",
+    "passes": "double",  # forward passes of the full text: tokens in lengths of it
     "seconds": "double",
     "notes": "string",
     "error": "string",
@@ -150,6 +151,7 @@ def _told(explanation: Explanation) -> dict[str, Any]:
         "rmse": None if fidelity is None else fidelity.rmse,
         "forwards": explanation.cost.forwards,
         "tokens": explanation.cost.tokens,
+        "passes": explanation.cost.passes,
         "seconds": explanation.cost.query_seconds + explanation.cost.fit_seconds,
         "notes": "\n".join(explanation.notes) or None,
     }

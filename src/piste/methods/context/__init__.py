@@ -93,14 +93,14 @@ class Context(Method):
 
     def explain(self, decision: Decision, rng: np.random.Generator) -> Attribution:
         query = decision.query
-        started, asking = time.perf_counter(), query.seconds
+        started, asking = time.perf_counter(), query.away
         check_size(decision.players)
         asked = Asked.on(decision, self.classes == "shared")
         plan = Plan.of(asked, self.effort)
         known = self._in_groups if plan.in_groups else self._until_stable
         fit, stopped = known(asked, plan, rng)
         attribution = attributed(asked, fit, rng, in_groups=plan.in_groups)
-        seconds = time.perf_counter() - started - (query.seconds - asking)
+        seconds = time.perf_counter() - started - (query.away - asking)
         return replace(attribution, stopped=stopped, fit_seconds=seconds)
 
     def _in_groups(self, asked: Asked, plan: Plan, rng: np.random.Generator) -> tuple[Fit, Stopped]:

@@ -30,7 +30,7 @@ from piste.surrogates.effects import Effects
 from piste.text.players import Players
 
 # forward passes of the whole text
-PASSES: dict[Effort, float] = {"quick": 9.0, "normal": 70.0, "thorough": 200.0}
+PASSES: dict[Effort, float] = {"quick": 9.0, "light": 20.0, "normal": 70.0, "thorough": 200.0}
 MOST_PARTS_EACH = 13  # parts a player, of about half a pass: more hardly help a short text
 LEAST_PARTS = 24  # random parts on top of the words alone and left out, whatever the effort
 LEAST_BUDGET = 11
@@ -176,7 +176,7 @@ class Plan:
         if effort == "quick" and count > LONG_TEXT and query.tolerance is None:
             return cls(asked, QUICK_PASSES * whole, False, in_groups=True)
         passes = PASSES[effort]
-        if effort == "normal":  # a few words have only so many parts
+        if effort in ("light", "normal"):  # a few words have only so many parts
             passes = min(passes, MOST_PARTS_EACH * count / 2)
         words = float(asked.tokens(_words(asked)).sum())
         least = words + LEAST_PARTS * whole / 2

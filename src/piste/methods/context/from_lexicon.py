@@ -31,7 +31,7 @@ from piste.surrogates import algebra
 from piste.surrogates.context import distinct
 
 # forward passes of the whole text
-PASSES: dict[Effort, float] = {"quick": 6.0, "normal": 20.0, "thorough": 60.0}
+PASSES: dict[Effort, float] = {"quick": 6.0, "light": 12.0, "normal": 20.0, "thorough": 60.0}
 FIRST = 0.6  # of the parts, before the process chooses
 ENDS = 2  # the whole text and the empty one are asked on top of `refine` parts
 
@@ -68,7 +68,7 @@ class ContextFromLexicon(Method):
 
     def explain(self, decision: Decision, rng: np.random.Generator) -> Attribution:
         query = decision.query
-        started, asking = time.perf_counter(), query.seconds
+        started, asking = time.perf_counter(), query.away
         check_size(decision.players)
         check_words(self.lexicon, query, decision.players)
         text = TextByLexicon.of(self.lexicon, decision)
@@ -83,7 +83,7 @@ class ContextFromLexicon(Method):
             attribution,
             errors=errors,
             fidelity=attribution.fidelity or Fidelity({"text": text.gap}),
-            fit_seconds=time.perf_counter() - started - (query.seconds - asking),
+            fit_seconds=time.perf_counter() - started - (query.away - asking),
             notes=(*text.unknown_note(new_words), *attribution.notes),
         )
 

@@ -108,7 +108,7 @@ class Slalom(Method):
 
     def explain(self, decision: Decision, rng: np.random.Generator) -> Attribution:
         query, players = decision.query, decision.players
-        started, asking = time.perf_counter(), query.seconds
+        started, asking = time.perf_counter(), query.away
         check_size(players)
         sizes = self._sizes(players, query)
         query.plan(sum(sizes.values()))
@@ -124,7 +124,7 @@ class Slalom(Method):
             errors=errors,
             fidelity=_checked(samples, fit, checks),
             fit=fit.report,
-            fit_seconds=time.perf_counter() - started - (query.seconds - asking),
+            fit_seconds=time.perf_counter() - started - (query.away - asking),
             stopped=stopped,
             surrogate_score=float(fit.predict(players.whole)[0]),
             frame_share=fit.frame_share(),

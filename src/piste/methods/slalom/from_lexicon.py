@@ -59,7 +59,7 @@ class FromLexicon(Method):
 
     def explain(self, decision: Decision, rng: np.random.Generator) -> Attribution:
         query, players = decision.query, decision.players
-        started, asking = time.perf_counter(), query.seconds
+        started, asking = time.perf_counter(), query.away
         check_size(players)
         check_words(self.lexicon, query, players)
         text = TextByLexicon.of(self.lexicon, decision)
@@ -74,7 +74,7 @@ class FromLexicon(Method):
             errors=fit.errors(rng, 0.0) if wanted else text.errors(rng),
             fidelity=Fidelity(checks),
             fit=report,
-            fit_seconds=time.perf_counter() - started - (query.seconds - asking),
+            fit_seconds=time.perf_counter() - started - (query.away - asking),
             surrogate_score=float(fit.predict(players.whole)[0]),
             frame_share=fit.frame_share(),
             formula=fit.formula(),

@@ -18,6 +18,9 @@ from piste.errors import ModelError
 EXACT, COARSE = "f32", "bf16"
 # Left to itself, OpenVINO computes in bfloat16 wherever the processor can.
 SETTINGS = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": EXACT}
+# For every new shape (rows, tokens) OpenVINO makes code, and keeps it for 5,000 layers: hundreds of
+# megabytes for texts of all lengths. Of fewer the most recent are kept, and memory stays bounded.
+MOST_KEPT = {"CPU_RUNTIME_CACHE_CAPACITY": "500"}
 TELEMETRY = "openvino_telemetry"
 
 
@@ -66,7 +69,11 @@ class Network:
 
     def __init__(self, graph: Any, precision: str = EXACT) -> None:
         settings = SETTINGS | _threads() | {"INFERENCE_PRECISION_HINT": precision}
-        compiled = library().Core().compile_model(graph, "CPU", settings)
+        core = library().Core()
+        try:
+            compiled = core.compile_model(graph, "CPU", settings | MOST_KEPT)
+        except RuntimeError:  # a setting without a promise: a version may not know it
+            compiled = core.compile_model(graph, "CPU", settings)
         self.inputs, self.outputs = compiled.inputs, compiled.outputs
         self._compiled = compiled
         self._idle: deque[Any] = deque()  # requests that nobody uses now

@@ -34,15 +34,26 @@ const shown = (error) => (error instanceof Failure ? error : new Failure("Someth
 
 // The explanation
 
+const began = {}; // by bar: when its work began, in milliseconds
+
 function waiting(which, on) {
+  began[which] = performance.now();
   $(`wait${which}`).hidden = !on;
   $(`bar${which}`).removeAttribute("value");
   $(`stage${which}`).textContent = "";
 }
 
+// How long the rest takes at the pace so far, once there is a pace.
+function left(which, done, planned) {
+  const passed = (performance.now() - began[which]) / 1000;
+  if (passed < 2 || !done || done >= planned) return "";
+  return `, about ${Math.ceil((passed * (planned - done)) / done).toLocaleString("en")} s left`;
+}
+
 function progress(which, { done, planned, before }) {
+  if (before) began[which] = performance.now();
   if (planned) $(`bar${which}`).value = Math.min(1, done / planned);
-  const counted = planned ? `${done.toLocaleString("en")} of ${planned.toLocaleString("en")} sequences asked` : "Asking the model …";
+  const counted = planned ? `${done.toLocaleString("en")} of ${planned.toLocaleString("en")} sequences asked${left(which, done, planned)}` : "Asking the model …";
   $(`stage${which}`).textContent = before ? `${before} before you …` : counted;
 }
 
