@@ -193,7 +193,7 @@ def test_progress_is_told_text_by_text_and_as_a_bar(capsys):
 def test_the_summary_is_that_of_a_run(tmp_path):
     data = [piste.Example(str(n), text, label=n % 2) for n, text in enumerate(TEXTS)]
     ours = piste.explain(data, classifier()).summary()
-    piste.run(data, classifier(), tmp_path / "run", lexicon=False)
+    piste.run(data, classifier(), tmp_path / "run", effort="normal")
     theirs = piste.summarise(tmp_path / "run")
     assert {**ours.to_dict(), "source": ""} == {**theirs.to_dict(), "source": ""}
     assert [word.word for word in ours.strongest()[:2]] == ["bad", "good"]
