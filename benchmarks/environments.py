@@ -1,4 +1,4 @@
-"""What must be there before anything runs: the peers' environment and the model to explain."""
+"""What must be there before anything runs: the environments of the peers, and the MiniLM."""
 
 import hashlib
 import os
@@ -11,19 +11,38 @@ from piste.files import cache_directory
 HERE = Path(__file__).resolve().parent
 CACHE = cache_directory()
 PINS = HERE / "peers-constraints.txt"
-PEERS = ("slalom-explanations", "lime", "shap", "captum", "interpreto")
+PEERS = ("slalom-explanations", "lime", "shap", "captum", "interpreto", "shapiq")
+# lxt patches classes of transformers, which have changed since; what it needs for other models than
+# BERT is not installed. See contenders/with_lxt.py for its licence.
+LXT = ("lxt==2.1", "transformers==4.52.4", "torch==2.13.0", "numpy==2.4.6")
 VERSIONS = "import importlib.metadata as m, sys; print(*(m.version(p) for p in sys.argv[1:]))"
 
 
+def python_of(environment: str) -> Path:
+    """The interpreter of "piste", "peers" or "lxt"; its environment is made when it is missing."""
+    makers = {"peers": peers_python, "lxt": lxt_python}
+    return makers[environment]() if environment in makers else Path(sys.executable)
+
+
 def peers_python(folder: Path = CACHE / "venv-peers") -> Path:
-    """The interpreter that has the peers. Made when it is missing or the pins have changed."""
+    """Made anew when the pins have changed."""
+    commands = [["-c", PINS, "torch", "transformers", "lightgbm", *PEERS]]
+    return _made(folder, hashlib.sha256(PINS.read_bytes()).hexdigest(), commands)
+
+
+def lxt_python(folder: Path = CACHE / "venv-lxt") -> Path:
+    return _made(folder, " ".join(LXT), [list(LXT[1:]), ["--no-deps", LXT[0]]])
+
+
+def _made(folder: Path, wanted: str, commands: list[list[str | Path]]) -> Path:
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    stamp, wanted = folder / "installed", hashlib.sha256(PINS.read_bytes()).hexdigest()
+    stamp = folder / "installed"
     if not stamp.exists() or stamp.read_text() != wanted:
-        print(f"making the peers' environment in {folder} (about 2 GB)", flush=True)
+        print(f"making an environment in {folder} (about 2 GB)", flush=True)
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
         pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*pip, "-c", PINS, "torch", "transformers", *PEERS], check=True)
+        for command in commands:
+            subprocess.run([*pip, *command], check=True)
         stamp.write_text(wanted)
     return python
 

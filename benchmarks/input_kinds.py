@@ -126,8 +126,10 @@ def trained(task: Task, data: Path) -> Path:
     return folder
 
 
-def fit(model: Any, tokenizer: Any, examples: Sequence[Example], task: Task) -> None:
-    optimiser = torch.optim.AdamW(model.parameters(), lr=RATE)
+def fit(
+    model: Any, tokenizer: Any, examples: Sequence[Example], task: Task, rate: float = RATE
+) -> None:
+    optimiser = torch.optim.AdamW(model.parameters(), lr=rate)
     steps = task.epochs * -(-len(examples) // BATCH)
     schedule = get_linear_schedule_with_warmup(optimiser, steps // 10, steps)
     kind = torch.float32 if task.problem == "regression" else torch.int64

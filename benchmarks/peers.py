@@ -1,252 +1,282 @@
-"""The benchmark against peers in one command: quality and cost of every explainer.
+"""The benchmark against peers: quality by forward passes of every explainer, with intervals.
 
-    python benchmarks/peers.py --data yelp_hat/hat.jsonl.gz --train yelp/train.jsonl.gz
+    python benchmarks/peers.py --data FOLDER                 # everything: hours
+    python benchmarks/peers.py --data FOLDER --scale short   # 20 texts of each headline
+    python benchmarks/peers.py --data FOLDER --quick         # every library once, five minutes
+    python benchmarks/peers.py --report                      # the pages, from what there is
 
-Makes the peers' environment and the MiniLM when they are missing, runs each explainer in a process
-of its own, judges all explanations alike, writes benchmarks/RESULTS.md and its plots. Under an
-hour; with --quick a few minutes, and the page goes to the --out folder. A second run goes on
-where the first one stopped, except that piste is always run anew.
+FOLDER holds trec/, yelp/, snli/, sst/ and rationales/ (JSON lines). Every library runs in a process
+of its own; text by text all of them explain the same words, log-odds and target, and one judge
+tries the explanations. Results are kept text by text in --out, and whatever is there is not
+measured again (of piste only what this very code has measured). Stop it whenever you like.
+Writes docs/benchmarks.md with its plots, and the README's table; with --quick only a page in --out.
 """
 
 import argparse
+import hashlib
 import json
-import os
-import subprocess
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import environments
 import report
-import schedule
-import texts
-from protocol import STEPS, Judge
-from summary import Row, summarise
+from contenders import BOTH, CONTENDERS, DELETE, ENVIRONMENTS, OPTIONAL
+from contenders.base import Game, TorchModel, read_answers, write_answers
+from judge import Judge
+from tasks import TASKS, model_folder
+from workers import Worker
 
 import piste
 
 HERE = Path(__file__).resolve().parent
-EMBEDDED_SHARE = 0.12  # of the minutes, for the small model
-QUICK_MINUTES, QUICK_TEXTS, QUICK_STEPS = 2.0, 2, 15
+CODE = ("surrogates", "methods", "design", "text")  # rooms that piste's own figures depend on
 
 
 @dataclass(frozen=True)
-class Bench:
-    """One model and the reviews to explain."""
+class Scale:
+    """How much is measured."""
 
-    name: str
-    title: str
-    model: Path
-    runs: Callable[[int, float], list[schedule.Run]]
-    minutes: float
+    texts: int  # of every task
+    tasks: dict[str, tuple[int, ...]]  # the forward passes that are tried, beside the defaults
+    absences: tuple[str, ...]
+    samples: int  # for Shapley values of texts that are too long for exact ones; 0: none
+    costly: bool = True  # defaults too that ask for thousands of forward passes
+
+
+LADDER = (10, 20, 40, 70, 150, 300, 1000, 3000)
+SCALES = {
+    "full": Scale(24, dict.fromkeys(TASKS, LADDER), BOTH, 20_000),
+    "short": Scale(
+        20, {"trec": (20, 70, 300), "yelp": (70,), "people": (70,)}, (DELETE,), 0, False
+    ),
+    "quick": Scale(2, {"trec": (20, 70), "people": (70,)}, (DELETE,), 0, False),
+}
+
+
+@dataclass(frozen=True)
+class Job:
+    """One text in one game, and what is still to be run on it."""
+
+    task: str
+    absence: str
+    row: dict[str, Any]
+    runs: tuple[tuple[str, int | None], ...]  # contender, passes (None: its default)
+
+
+@dataclass
+class Bench:
+    """The state of one benchmark: what is known, and who can find out more."""
+
     out: Path
-    pythons: dict[str, Path]
-    steps: int
+    data: Path
+    scale: Scale
+    logs: Path
+    codes: dict[str, str] = field(default_factory=dict)
+    workers: dict[str, Worker] = field(default_factory=dict)
+    models: dict[str, TorchModel] = field(default_factory=dict)
+
+    def do(self, job: Job) -> None:
+        """Have all contenders explain one text, and judge what they say."""
+        folder = str(model_folder(TASKS[job.task].model, self.data))
+        if folder not in self.models:
+            self.models[folder] = TorchModel(folder)
+        path = self.out / "answers" / job.task / f"{job.absence}-{digest(job.row['text'])}.npz"
+        game = Game(job.row, self.models[folder], job.absence, read_answers(path))
+        judge = Judge(game, self.scale.samples)
+        plain = {"model": folder, "absence": job.absence, "row": job.row, "answers": str(path)}
+        plain["parts"] = judge.parts.astype(int).tolist()
+        if judge.samples or TASKS[job.task].exact:
+            _ = judge.shapley  # answered before anybody asks
+        write_answers(path, game.answers)
+        for library, runs in by_library(job.runs).items():
+            wanted = [{"contender": name, "passes": passes} for name, passes in runs]
+            lines = self._worker(library).ask(plain | {"runs": wanted})
+            game.answers.update(read_answers(path))
+            self._keep(job, [self._judged(line, judge) for line in lines])
+            write_answers(path, game.answers)
+
+    def _worker(self, library: str) -> Worker:
+        if library not in self.workers:
+            python = environments.python_of(ENVIRONMENTS[library])
+            self.workers[library] = Worker(library, python, self.logs)
+        return self.workers[library]
+
+    @staticmethod
+    def _judged(line: dict[str, Any], judge: Judge) -> dict[str, Any]:
+        if "scores" not in line:
+            return line
+        kept = {name: line[name] for name in ("contender", "passes", "spent", "seconds")}
+        return kept | {"figures": judge.figures(line)}
+
+    def _keep(self, job: Job, lines: list[dict[str, Any]]) -> None:
+        with (self.out / "results.jsonl").open("a", encoding="utf-8") as out:
+            for line in lines:
+                known = {"task": job.task, "absence": job.absence, "text": job.row["id"]}
+                known |= {"words": len(job.row["words"]), "code": self.code(line["contender"])}
+                out.write(json.dumps(known | line) + "\n")
+
+    def code(self, contender: str) -> str:
+        """Of what a figure depends on beside the text: for piste, its own code."""
+        library = CONTENDERS[contender].library
+        if library not in self.codes:
+            files = [HERE / "judge.py"]
+            files += [HERE / "contenders" / name for name in ("base.py", f"with_{library}.py")]
+            if library == "piste":
+                home = Path(piste.__file__).parent
+                files += [file for room in CODE for file in sorted((home / room).rglob("*.py"))]
+            self.codes[library] = digest(b"".join(file.read_bytes() for file in files))
+        return self.codes[library]
+
+    def lines(self) -> list[dict[str, Any]]:
+        """What this code has measured; a last line that was cut off is none."""
+        path = self.out / "results.jsonl"
+        written = path.read_text("utf-8").splitlines() if path.exists() else []
+        rows = [json.loads(line) for line in written if line.endswith("}")]
+        return [row for row in rows if row["code"] == self.code(row["contender"])]
+
+    def close(self) -> None:
+        for worker in self.workers.values():
+            worker.close()
 
 
 def main() -> None:
     options = _options()
-    hat, train = _data(options)
-    out = options.out / ("quick" if options.quick else "full")
-    pythons = {"piste": Path(sys.executable), "peers": environments.peers_python()}
-    minilm = environments.minilm(train)
-    rows = texts.mixed(texts.read(hat), QUICK_TEXTS if options.quick else options.texts)
-    sections = [section(bench, rows) for bench in _benches(options, minilm, out, pythons)]
-    page = out / "RESULTS.md" if options.quick else HERE / "RESULTS.md"
-    report.write(
-        report.Report(
-            command=_command(options),
-            peers=environments.peer_versions(pythons["peers"]),
-            steps=QUICK_STEPS if options.quick else STEPS,
-            sections=sections,
-            extras=_extras(minilm, hat, options.quick),
-            note=options.note,
-        ),
-        page,
-    )
-    print(f"wrote {page}")
+    scale = chosen_scale(options)
+    out = options.out / "quick" if options.quick else options.out
+    out.mkdir(parents=True, exist_ok=True)
+    bench = Bench(out, options.data, scale, out / "logs")
+    if not options.report:
+        try:
+            measure(bench, options)
+        except KeyboardInterrupt:
+            print("\nstopped; the next run goes on from here", file=sys.stderr)
+        finally:
+            bench.close()
+    root = out if options.quick or options.texts else HERE.parent
+    report.write(bench.lines(), root, readme=root == HERE.parent)
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--quick", action="store_true", help="two texts, few samples")
-    parser.add_argument("--data", type=Path, help="hat.jsonl.gz, or the folder above yelp_hat")
-    parser.add_argument("--train", type=Path, help="yelp/train.jsonl.gz, if there is no MiniLM yet")
-    parser.add_argument("--out", type=Path, default=HERE / "results", help="for what each run says")
-    parser.add_argument("--minutes", type=float, default=28, help="for all explainers together")
-    parser.add_argument("--note", default="", help="a remark on this run, for the page")
-    parser.add_argument("--texts", type=int, default=30, help="the most reviews")
+    parser.add_argument("--data", type=Path, default=Path("data"))
+    parser.add_argument("--scale", choices=list(SCALES), default="full")
+    parser.add_argument("--quick", action="store_true", help="two texts: does all of it work?")
+    parser.add_argument("--report", action="store_true", help="measure nothing, write the pages")
+    parser.add_argument("--texts", type=int, help="fewer texts; the page then goes to --out")
+    parser.add_argument("--passes", type=int, nargs="+", help="these points of the curves")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no text after")
+    parser.add_argument("--only", nargs="*", choices=list(CONTENDERS), help="these contenders")
+    parser.add_argument("--tasks", nargs="*", choices=list(TASKS), help="these texts and models")
+    parser.add_argument("--with", nargs="*", dest="also", choices=OPTIONAL, default=[])
+    parser.add_argument("--out", type=Path, default=HERE / "results" / "peers")
     return parser.parse_args()
 
 
-def _data(options: argparse.Namespace) -> tuple[Path, Path | None]:
-    """The reviews to explain and those to train on."""
-    given = options.data or Path(os.environ.get("PISTE_DATA", "data"))
-    hat, train = given, options.train
-    if given.is_dir():
-        hat = next((p for p in (given / "yelp_hat", given) if (p / "hat.jsonl.gz").exists()), given)
-        hat = hat / "hat.jsonl.gz"
-        beside = given / "yelp" / "train.jsonl.gz"
-        train = train or (beside if beside.exists() else None)
-    if not hat.exists():
-        sys.exit(f"There is no {hat}: give --data with JSON lines of id and text (and subset).")
-    return hat, train
+def chosen_scale(options: argparse.Namespace) -> Scale:
+    scale = SCALES["quick" if options.quick else options.scale]
+    if not options.passes:
+        return scale
+    return replace(scale, tasks=dict.fromkeys(scale.tasks, tuple(options.passes)))
 
 
-def _benches(
-    options: argparse.Namespace, minilm: Path, out: Path, pythons: dict[str, Path]
-) -> list[Bench]:
-    minutes = min(options.minutes, QUICK_MINUTES) if options.quick else options.minutes
-    common = {"pythons": pythons, "steps": QUICK_STEPS if options.quick else STEPS}
-    demo = Path(piste.__file__).parent / "models" / "demo"
-    large = schedule.quick if options.quick else schedule.full
-    small = schedule.quick_embedded if options.quick else schedule.full_embedded
-    return [
-        Bench(
-            name="minilm",
-            title="MiniLM: 6 layers, 384 wide, fine-tuned on Yelp",
-            model=minilm,
-            runs=large,
-            minutes=minutes * (1 - EMBEDDED_SHARE),
-            out=out / f"minilm-{texts.fingerprint(minilm)}",
-            **common,
-        ),
-        Bench(
-            name="embedded",
-            title="The embedded model: 2 layers, 96 wide, trained on IMDB",
-            model=demo,
-            runs=small,
-            minutes=minutes * EMBEDDED_SHARE,
-            out=out / f"embedded-{texts.fingerprint(demo)}",
-            **common,
-        ),
-    ]
-
-
-def section(bench: Bench, rows: list[dict]) -> report.Section:
-    """Run everybody on one model, judge, summarise."""
-    bench.out.mkdir(parents=True, exist_ok=True)
-    classifier = piste.load(bench.model)
-    chosen = texts.with_targets(rows, classifier)
-    (bench.out / "texts.json").write_text(json.dumps(chosen), encoding="utf-8")
-    judges = {
-        row["id"]: Judge(classifier, row["text"], row["target"], bench.steps) for row in chosen
-    }
-    _run(bench, schedule.FIRST, schedule.FIRST.seconds)
-    budget = _equal_budget(_lines(bench, schedule.FIRST), judges)
-    runs = bench.runs(budget, bench.minutes)
-    for run, seconds in schedule.scaled(runs, bench.minutes):
-        _run(bench, run, seconds)
-    return _judged(bench, [schedule.FIRST, *runs], judges)
-
-
-def _run(bench: Bench, run: schedule.Run, seconds: float) -> None:
-    """One contender in its own process; what it prints goes to a file beside its results."""
-    out = bench.out / f"{run.key}.jsonl"
-    if run.contender.environment == "piste":
-        out.unlink(missing_ok=True)  # the code under test may have changed
-    command = [bench.pythons[run.contender.environment], HERE / "contender.py", run.name]
-    command += ["--model", bench.model, "--texts", bench.out / "texts.json", "--out", out]
+def measure(bench: Bench, options: argparse.Namespace) -> None:
+    """All jobs, the first text of every task first, so that a run can end at any time."""
+    lines = bench.lines()
+    jobs = list(planned(bench, options, lines))
+    left = estimate(jobs, lines)
+    print(f"{len(jobs)} games of a text to play, about {left / 60:.0f} minutes", flush=True)
     started = time.monotonic()
-    with (bench.out / f"{run.key}.log").open("w") as log:
-        done = subprocess.run(
-            [*map(str, command), "--seconds", f"{seconds:.0f}", *run.options],
-            stdout=log,
-            stderr=log,
-            env=os.environ | {"TQDM_DISABLE": "1", "HF_HUB_OFFLINE": "1"},
-            check=False,
+    for done, job in enumerate(jobs, start=1):
+        if time.monotonic() - started > 60 * options.minutes:
+            print(f"{options.minutes:g} minutes are over")
+            return
+        bench.do(job)
+        minutes = (time.monotonic() - started) / 60
+        print(
+            f"{done}/{len(jobs)} {job.task} {job.absence}: {minutes:.1f} minutes, about"
+            f" {minutes / done * (len(jobs) - done):.0f} to go",
+            flush=True,
         )
-    said = f"{len(_lines(bench, run))} texts" if done.returncode == 0 else f"failed, see {log.name}"
-    print(f"{bench.name} {run.key}: {said}, {time.monotonic() - started:.0f} s", flush=True)
 
 
-def _lines(bench: Bench, run: schedule.Run) -> list[dict]:
-    path = bench.out / f"{run.key}.jsonl"
-    return (
-        [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
-    )
-
-
-def _equal_budget(lines: list[dict], judges: dict[str, Judge]) -> int:
-    """What piste's defaults cost on these texts, in forward equivalents."""
-    spent = [line["tokens"] / judges[line["id"]].length for line in lines if "error" not in line]
-    if not spent:
-        sys.exit("piste itself explained nothing: see its log in the --out folder.")
-    return round(sum(spent) / len(spent))
-
-
-def _judged(bench: Bench, runs: list[schedule.Run], judges: dict[str, Judge]) -> report.Section:
-    started = time.monotonic()
-    figures = {run.key: _figures(_lines(bench, run), judges) for run in runs}
-    (bench.out / "figures.json").write_text(json.dumps(figures, indent=1), encoding="utf-8")
-    print(f"{bench.name}: judged in {time.monotonic() - started:.0f} s", flush=True)
-    found: list[Row] = []
-    problems = []
-    for run in runs:
-        errors = [line["error"] for line in _lines(bench, run) if "error" in line]
-        row = summarise(run.title, figures[run.key], figures[schedule.FIRST.key], len(errors))
-        found += [row] if row else []
-        problems += [] if row else [f"{run.title}: no explanation. {_last_words(bench, run)}"]
-        problems += [f"{run.title} failed: {error}" for error in sorted(set(errors))]
-    return report.Section(bench.name, bench.title, found, problems)
-
-
-def _last_words(bench: Bench, run: schedule.Run) -> str:
-    printed = (bench.out / f"{run.key}.log").read_text("utf-8", errors="replace").split("\n")
-    return next((line for line in reversed(printed) if "Error" in line), "")[:300]
-
-
-def _figures(lines: list[dict], judges: dict[str, Judge]) -> dict[str, dict[str, float]]:
-    """Of every text that was explained."""
-    return {
-        line["id"]: judges[line["id"]].figures(line)
-        | {"seconds": line["seconds"], "sequences": line["sequences"]}
+def planned(
+    bench: Bench, options: argparse.Namespace, lines: list[dict[str, Any]]
+) -> Iterator[Job]:
+    """What is not known yet."""
+    scale = bench.scale
+    known = {
+        (line["task"], line["absence"], line["text"], line["contender"], line["passes"])
         for line in lines
-        if "error" not in line and line["id"] in judges
     }
+    count = options.texts or scale.texts
+    wanted = [name for name in scale.tasks if not options.tasks or name in options.tasks]
+    rows = {name: list(TASKS[name].rows(options.data, count)) for name in wanted}
+    for index in range(count):
+        for task, texts in rows.items():
+            for absence in scale.absences:
+                if index < len(texts):
+                    key = (task, absence, texts[index]["id"])
+                    every = runs(scale, task, absence, options.only, options.also)
+                    left = tuple(run for run in every if (*key, *run) not in known)
+                    if left:
+                        yield Job(task, absence, texts[index], left)
 
 
-def _extras(minilm: Path, hat: Path, quick: bool) -> dict[str, str]:
-    """What the other benchmarks print."""
-    less = ["--repeat", "1"] if quick else []
-    rows = ["--rows", "1000", "--players", "50"] if quick else []
-    throughput = partial(_printed, "throughput.py", *less)
-    agreement = partial(_printed, "agreement.py", "--data", str(hat))
-    few = ["--texts", "2"] if quick else []
-    return {
-        "Agreement with the MiniLM": agreement("--model", str(minilm), *few),
-        "Agreement with the embedded model": agreement(*few),
-        "Tokens a second, MiniLM": throughput("--model", str(minilm)),
-        "Tokens a second, embedded model": throughput(),
-        "Seconds of a fit": _printed("fit.py", *less, *rows),
-    }
+def runs(
+    scale: Scale, task: str, absence: str, only: list[str] | None, also: list[str]
+) -> Iterator[tuple[str, int | None]]:
+    """Contenders with the budgets that each takes, the defaults first."""
+    for name, contender in CONTENDERS.items():
+        chosen = name in only if only else name not in OPTIONAL or name in also
+        if not chosen or absence not in contender.absences:
+            continue
+        if contender.default and (scale.costly or not contender.is_costly):
+            yield name, None
+        for passes in scale.tasks[task]:
+            if passes <= contender.most and passes in (contender.points or (passes,)):
+                yield name, passes
 
 
-def _printed(script: str, *options: str) -> str:
-    done = subprocess.run(
-        [sys.executable, HERE / script, *options], capture_output=True, text=True, check=False
-    )
-    print(f"{script}: {'done' if done.returncode == 0 else done.stderr[-500:]}", flush=True)
-    return done.stdout
+def by_library(
+    wanted: tuple[tuple[str, int | None], ...],
+) -> dict[str, list[tuple[str, int | None]]]:
+    found: dict[str, list[tuple[str, int | None]]] = {}
+    for name, passes in wanted:
+        found.setdefault(CONTENDERS[name].library, []).append((name, passes))
+    return found
 
 
-def _command(options: argparse.Namespace) -> str:
-    """As typed, with paths cut to their ends."""
-    parts = ["python benchmarks/peers.py"]
-    parts += ["--quick"] if options.quick else []
-    for name in ("data", "train"):
-        path = getattr(options, name)
-        parts += [f"--{name} {_end(path)}"] if path else []
-    return " ".join([*parts, f"--minutes {options.minutes:g} --texts {options.texts}"])
+GUESS = 0.012  # seconds of a forward pass of a hundred tokens, where nothing was measured yet
+JUDGED = 50  # forward passes that judging one explanation takes, about
+DEFAULT_PASSES = 500
 
 
-def _end(path: Path) -> str:
-    return path.name if path.is_dir() else "/".join(path.parts[-2:])
+def estimate(jobs: list[Job], lines: list[dict[str, Any]]) -> float:
+    """Seconds: by what the same took before, else by forward passes."""
+    taken: dict[tuple[str, str, int | None], list[float]] = {}
+    for line in lines:
+        if "seconds" in line:
+            key = (line["task"], line["contender"], line["passes"])
+            taken.setdefault(key, []).append(line["seconds"])
+    total = 0.0
+    for job in jobs:
+        each = GUESS * (len(job.row["words"]) + 3) / 80
+        for name, passes in job.runs:
+            seen = taken.get((job.task, name, passes))
+            guess = each * (DEFAULT_PASSES if passes is None else passes)
+            total += (sum(seen) / len(seen) if seen else guess) + each * JUDGED
+    return total
+
+
+def digest(content: str | bytes) -> str:
+    raw = content.encode() if isinstance(content, str) else content
+    return hashlib.sha256(raw).hexdigest()[:12]
 
 
 if __name__ == "__main__":

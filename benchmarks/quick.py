@@ -8,22 +8,24 @@ to slalom-explanations, and means of deletion with the standard error of the dif
 """
 
 import argparse
-import json
-import subprocess
-import sys
-import tempfile
 from pathlib import Path
+from typing import Any
 
 import environments
 import numpy as np
 import texts
-from protocol import Judge
+from contenders import CONTENDERS, DELETE, ENVIRONMENTS
+from tasks import described
+from workers import Worker
 
 import piste
+from piste.data import Example
+from piste.decision import Decision
+from piste.metrics.deletion import deletion
 
 HERE = Path(__file__).resolve().parent
-NAMES = ("slalom", "piste-quick", "piste-context")
-EACH = 5  # texts of a turn
+PEER = "slalom-explanations"
+NAMES = (PEER, "quick", "context")
 
 
 def main() -> None:
@@ -34,52 +36,56 @@ def main() -> None:
     parser.add_argument("--model", type=Path, help="the MiniLM; else the one in the cache")
     given = parser.parse_args()
     model = given.model or environments.minilm(None)
-    pythons = dict.fromkeys(NAMES, Path(sys.executable))
-    pythons["slalom"] = given.peers or environments.peers_python()
     classifier = piste.load(model)
     reviews = [row for row in texts.read(given.data) if row.get("subset") == "100"]
-    rows = texts.with_targets(texts.mixed(reviews, given.texts * 2)[: given.texts], classifier)
-    with tempfile.TemporaryDirectory() as folder:
-        lines = explained(Path(folder), pythons, model, rows)
-    report(lines, [Judge(classifier, row["text"], row["target"]) for row in rows])
+    chosen = texts.mixed(reviews, given.texts * 2)[: given.texts]
+    decisions = [Decision.on(row["text"], classifier) for row in chosen]
+    rows = [
+        described(Example(row["id"], row["text"]), decision)
+        for row, decision in zip(chosen, decisions, strict=True)
+    ]
+    workers = {name: worker(name, given.peers) for name in NAMES}
+    for name in NAMES:
+        explained(workers, name, rows[0], model)  # the first one warms up
+    figures: dict[str, list[tuple[float, ...]]] = {name: [] for name in NAMES}
+    for row, decision in zip(rows, decisions, strict=True):
+        for name in NAMES:
+            line = explained(workers, name, row, model)
+            fall = deletion(decision, np.array(line["scores"])) or 0.0
+            figures[name].append((line["seconds"], line["spent"], fall))
+    for one in workers.values():
+        one.close()
+    report({name: np.array(found) for name, found in figures.items()})
 
 
-def explained(folder: Path, pythons: dict[str, Path], model: Path, rows: list) -> dict[str, list]:
-    """What each of them wrote of every text, in the order of the texts."""
-    chosen = folder / "texts.json"
-    chosen.write_text(json.dumps(rows), encoding="utf-8")
-    for _ in range(0, len(rows), EACH):
-        for name, python in pythons.items():
-            command = [python, HERE / "contender.py", name, "--model", model, "--texts", chosen]
-            command += ["--out", folder / f"{name}.jsonl", "--limit", str(EACH)]
-            subprocess.run(command, check=True, stderr=subprocess.DEVNULL)  # progress bars
-    files = {name: (folder / f"{name}.jsonl").read_text("utf-8") for name in pythons}
-    return {name: [json.loads(line) for line in text.splitlines()] for name, text in files.items()}
+def worker(name: str, peers: Path | None) -> Worker:
+    library = CONTENDERS[name].library
+    environment = ENVIRONMENTS[library]
+    python = peers if peers and environment == "peers" else environments.python_of(environment)
+    return Worker(library, python, HERE / "results" / "logs")
 
 
-def report(lines: dict[str, list], judges: list[Judge]) -> None:
-    figures = {
-        name: np.array([_figures(line, judge) for line, judge in zip(rows, judges, strict=True)])
-        for name, rows in lines.items()
-    }  # [texts, (seconds, passes, deletion)]
-    peer = figures["slalom"]
-    print(f"{len(judges)} reviews; of slalom-explanations: seconds, tokens; deletion, difference")
+def explained(workers: dict[str, Worker], name: str, row: Any, model: Path) -> dict[str, Any]:
+    job = {"model": str(model), "absence": DELETE, "row": row, "parts": [], "answers": ""}
+    (line,) = workers[name].ask(job | {"runs": [{"contender": name, "passes": None}]})
+    if "scores" not in line:
+        raise SystemExit(f"failed: {line}")
+    return line
+
+
+def report(figures: dict[str, np.ndarray]) -> None:
+    """Of arrays [texts, (seconds, passes, deletion)]."""
+    peer = figures[PEER]
+    print(f"{len(peer)} reviews; of {PEER}: seconds, tokens; deletion, difference")
     for name, own in figures.items():
         seconds, tokens = np.median(own[:, :2] / peer[:, :2], axis=0)
         gap = own[:, 2] - peer[:, 2]
         error = gap.std(ddof=1) / np.sqrt(len(gap))
         print(
-            f"{name:14s} {np.median(own[:, 0]):6.2f} s ({seconds:.2f})"
+            f"{name:20s} {np.median(own[:, 0]):6.2f} s ({seconds:.2f})"
             f"  {np.median(own[:, 1]):5.1f} passes ({tokens:.2f})"
             f"  {own[:, 2].mean():.3f}  {gap.mean():+.4f} +- {error:.4f}"
         )
-
-
-def _figures(line: dict, judge: Judge) -> tuple[float, float, float]:
-    if "error" in line:
-        raise SystemExit(f"failed: {line['error']}")
-    figures = judge.figures(line)
-    return line["seconds"], figures["fe"], figures["deletion"]
 
 
 if __name__ == "__main__":

@@ -1,202 +1,250 @@
-"""RESULTS.md and its plot, written from the summaries."""
+"""docs/benchmarks.md, its plots and the README's table, written from what was measured.
+
+What people have written stands outside of the markers and stays.
+"""
 
 import os
 import platform
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
-import matplotlib
-from protocol import DRAWS, MOST_REMOVED
-from summary import Estimate, Row
+import environments
+import plots
+import times
+from contenders import CONTENDERS, DELETE, OURS
+from summary import EQUAL, MEASURES, Estimate, Point, Results
+from tasks import TASKS
 
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
-from matplotlib.ticker import LogLocator, NullFormatter
-
-OURS = ("piste", "numpy", "scipy", "torch", "transformers", "openvino")
-COLOURS = {
-    "piste": "#d62728",
-    "slalom-explanations": "#ff9f1c",
-    "lime": "#2ca02c",
-    "shap": "#1f77b4",
-    "captum": "#9467bd",
-    "interpreto": "#8c564b",
-}
-HEAD = (
-    "",
-    "explainer",
-    "texts",
-    "seconds a text",
-    "time against piste",
-    "forward passes",
-    "deletion ↑",
-    "deletion against piste ↑",
-    "insertion ↓",
-    "deletion by token ↑",
-    "removal error ↓",
+OURS_TOO = ("quick", "slalom", "slalom-ana")  # piste's other methods
+VERSIONS = ("piste", "numpy", "scipy", "torch", "transformers", "openvino")
+HEADLINES = (
+    ("what the model says of parts of a question (R²)", "trec", "r2"),
+    ("the same, of a review of 70–110 words (R²)", "yelp", "r2"),
+    ("Shapley values of a question (relative error, lower is better)", "trec", "shapley"),
+    ("interactions in a question (correlation)", "trec", "interactions"),
+    ("the words of a review that decide (deletion)", "yelp", "deletion"),
+    ("the words that people marked (AUROC)", "people", "people"),
 )
+PAGE, PICTURES, FRONT = "docs/benchmarks.md", "docs/images", "benchmark.png"
+SHOWN = ("r2", "shapley", "interactions", "deletion", "insertion", "people")
 
 
-@dataclass
-class Section:
-    """One model's results."""
+def write(lines: Sequence[dict[str, Any]], root: Path, readme: bool) -> None:
+    """The page and its pictures under `root`, and the README's part."""
+    results = Results(lines)
+    if not results.figures:
+        print("nothing was measured yet")
+        return
+    pictures = root / PICTURES
+    pictures.mkdir(parents=True, exist_ok=True)
+    parts = [_facts(results), _headlines(results, "images/")]
+    _front(results, pictures / FRONT)
+    for task, absence in sorted(results.games(), key=lambda game: list(TASKS).index(game[0])):
+        parts.append(_game(results, task, absence, pictures))
+    parts += [_problems(results), times.section()]
+    page = root / PAGE
+    if not page.exists():
+        page.write_text(between("tables", "") + "\n", encoding="utf-8")
+    fill(page, "tables", "\n\n".join(part for part in parts if part))
+    if readme:
+        fill(root / "README.md", "benchmark", _headlines(results, f"{PICTURES}/"))
+    print(f"wrote {page}")
 
-    name: str  # of the plot's file, too
-    title: str
-    rows: list[Row]
-    problems: list[str] = field(default_factory=list)
+
+def fill(page: Path, name: str, content: str) -> None:
+    """Replace what stands between a page's markers."""
+    text = page.read_text("utf-8")
+    begin, end = markers(name)
+    if begin not in text or end not in text:
+        raise SystemExit(f"{page} has no markers {begin} and {end}.")
+    before, after = text.split(begin)[0], text.split(end, 1)[1]
+    page.write_text(before + between(name, content) + after, encoding="utf-8")
 
 
-@dataclass
-class Report:
-    """Everything that goes onto the page."""
-
-    command: str
-    peers: Mapping[str, str]  # versions
-    steps: int
-    sections: list[Section]
-    extras: Mapping[str, str]  # heading -> what a benchmark printed
-    note: str = ""  # what a reader must know of this run
+def markers(name: str) -> tuple[str, str]:
+    return f"<!-- {name}: written by benchmarks/peers.py -->", f"<!-- end of {name} -->"
 
 
-def write(report: Report, page: Path) -> None:
-    """The page, and beside it one plot for each model."""
-    parts = [_top(report)]
-    for section in report.sections:
-        picture = page.parent / f"quality-{section.name}.png"
-        plot(section, picture)
-        parts.append(_section(section, picture.name))
-    parts.append(_notes(report.steps))
-    for heading, printed in report.extras.items():
-        parts.append(f"## {heading}\n\n```text\n{printed.rstrip()}\n```\n")
-    page.write_text("\n".join(parts), encoding="utf-8")
+def between(name: str, content: str) -> str:
+    begin, end = markers(name)
+    return f"{begin}\n\n{content.strip()}\n\n{end}"
 
 
 def machine() -> str:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    return f"{_processor()}, {os.cpu_count()} cores, {memory:.0f} GB, {platform.system()}"
-
-
-def _processor() -> str:
     info = Path("/proc/cpuinfo")
     found = re.search(r"model name\s*:\s*(.+)", info.read_text()) if info.exists() else None
-    return found[1] if found else platform.processor() or platform.machine()
+    name = found[1] if found else platform.processor() or platform.machine()
+    return f"{name}, {os.cpu_count()} cores, {memory:.0f} GB, {platform.system()}"
 
 
-def _top(report: Report) -> str:
-    ours = ", ".join(f"{name} {version(name)}" for name in OURS)
-    peers = ", ".join(f"{name} {number}" for name, number in report.peers.items())
+def _facts(results: Results) -> str:
+    ours = ", ".join(f"{name} {version(name)}" for name in VERSIONS)
+    peers = environments.peer_versions(environments.peers_python())
+    theirs = ", ".join(f"{name} {number}" for name, number in peers.items())
+    counts = ", ".join(
+        f"{results.texts(task, absence)} {task} ({absence})" for task, absence in results.games()
+    )
     return (
-        "# Results\n\n"
-        "Written by the command below; do not edit. The notes under the tables say how to read"
-        " them.\n\n"
-        f"* Command: `{report.command}`\n"
-        f"* Date: {date.today().isoformat()}\n"
-        f"* Machine: {machine()}\n"
-        f"* piste's environment: Python {platform.python_version()}, {ours}\n"
-        f"* The peers' environment: {peers}\n" + (f"* Note: {report.note}\n" if report.note else "")
+        f"* Written on {date.today().isoformat()}; {machine()}.\n"
+        f"* Texts: {counts}.\n"
+        f"* piste's environment: Python {platform.python_version()}, {ours}.\n"
+        f"* The peers' environment: {theirs}."
     )
 
 
-def _section(section: Section, picture: str) -> str:
-    lines = [f"## {section.title}\n", _table(section.rows), ""]
-    lines += [f"* {problem}" for problem in section.problems]
-    lines += ["", f"![Deletion against cost]({picture})\n"]
-    return "\n".join(lines)
+def _headlines(results: Results, folder: str) -> str:
+    """One plot and six rows, at equal cost; whoever is best of the others is named."""
+    header = ("at 70 forward passes", "texts", "piste", "shap Kernel", "lime", "best of the others")
+    rows = [row for title, *what in HEADLINES if (row := _headline(results, title, *what))]
+    if not rows:
+        return "Not measured yet: `make bench`."
+    plot = f"![Quality against forward passes, piste context and its peers]({folder}{FRONT})"
+    note = (
+        "Medians over texts (interactions, deletion and AUROC: means). The lead is piste's on the"
+        " same texts, with its 95 % interval, bold where that leaves out 0. Below 0 the other is"
+        " better."
+    )
+    return f"{plot}\n\n{table((*header, 'lead over it'), rows)}\n\n{note}"
 
 
-def _table(rows: Sequence[Row]) -> str:
-    lines = ["| " + " | ".join(HEAD) + " |", "|---:|---" + "|---:" * (len(HEAD) - 2) + "|"]
-    lines += [
-        "| " + " | ".join([str(number), *_cells(row)]) + " |"
-        for number, row in enumerate(rows, start=1)
+def _headline(results: Results, title: str, task: str, measure: str) -> list[str] | None:
+    points = {point.contender: point for point in results.at_equal_cost(task, DELETE)}
+    if OURS not in points or results.estimate(points[OURS], measure) is None:
+        return None
+    own = points[OURS]
+    rivals = [p for name, p in points.items() if name not in (OURS, *OURS_TOO)]
+    leads = {
+        point: lead
+        for point in rivals
+        if (lead := results.difference(own, point, measure)) is not None
+        and lead.texts >= 0.8 * len(results.values(own, measure))
+    }
+    cells = [title, str(len(results.values(own, measure))), _plain(results, own, measure)]
+    cells += [_plain(results, points.get(name), measure) for name in ("shap-kernel", "lime")]
+    if not leads:
+        return [*cells, "–", "–"]
+    best = min(leads, key=lambda point: leads[point].value)
+    shown = f"{CONTENDERS[best.contender].title} {_plain(results, best, measure)}"
+    return [*cells, shown, difference(leads[best])]
+
+
+def _plain(results: Results, point: Point | None, measure: str) -> str:
+    found = None if point is None else results.estimate(point, measure)
+    return "–" if found is None else number(found.value)
+
+
+def _front(results: Results, path: Path) -> None:
+    wanted = (
+        ("trec", "r2", "questions of 9–12 words"),
+        ("yelp", "r2", "reviews of 70–110 words"),
+        ("trec", "shapley", "questions of 9–12 words"),
+    )
+    panels = [
+        (task, DELETE, measure, f"{title}, {results.texts(task, DELETE)} texts")
+        for task, measure, title in wanted
+        if plots.curve(results, task, DELETE, OURS, measure)
     ]
-    return "\n".join(lines)
+    if panels:
+        plots.curves(results, panels, path)
 
 
-def _cells(row: Row) -> list[str]:
-    failed = f" ({row.failed} failed)" if row.failed else ""
-    return [
-        row.title,
-        f"{row.texts}{failed}",
-        f"{row.seconds:.2f}",
-        f"{row.times:.2g}×" if row.times < 10 else f"{row.times:.0f}×",
-        f"{row.fe:.0f}",
-        _interval(row.deletion),
-        _interval(row.against, "+"),
-        _interval(row.insertion),
-        _interval(row.token_deletion),
-        f"{row.removal:.2f}" if row.removal < 100 else f"{row.removal:.0f}",
+def _game(results: Results, task: str, absence: str, pictures: Path) -> str:
+    """Everything of one task under one absence."""
+    gone = "absent words deleted" if absence == DELETE else "absent words masked"
+    count = results.texts(task, absence)
+    title = f"{TASKS[task].title}: {gone}"
+    panels = [
+        (task, absence, measure, MEASURES[measure].title)
+        for measure in SHOWN
+        if plots.curve(results, task, absence, OURS, measure)
     ]
+    blocks = [f"### {title[0].upper()}{title[1:]}", f"Texts: {count}."]
+    if panels:
+        name = f"benchmark-{task}-{absence}.png"
+        plots.curves(results, panels, pictures / name)
+        blocks.append(f"![{title}: every measure against forward passes](images/{name})")
+    defaults = [point for point in results.points(task, absence) if not point.passes]
+    equal = results.at_equal_cost(task, absence)
+    blocks += ["At their defaults:", figures(results, defaults)]
+    own = next((point for point in equal if point.contender == OURS), None)
+    if own is not None:
+        blocks += [
+            f"At {EQUAL} forward passes, or at a default that is no dearer; below, in the same"
+            " order, how far piste context is ahead on the same texts:",
+            figures(results, equal),
+            leads(results, own, equal),
+        ]
+    return "\n\n".join(block for block in blocks if block)
 
 
-def _interval(found: Estimate, sign: str = "") -> str:
-    return f"{found.mean:{sign}.3f} [{found.low:{sign}.3f}, {found.high:{sign}.3f}]"
+def measured(results: Results, points: Sequence[Point]) -> list[str]:
+    """The measures that any of the points has."""
+    return [name for name in MEASURES if any(results.values(point, name) for point in points)]
 
 
-def _notes(steps: int) -> str:
-    return f"""## How to read the tables
-
-* Texts: Yelp reviews in a fixed order, two of about 100 words for each one of about 200. Every
-  explainer has a time allowance and takes the reviews in that order, so slow ones get through
-  fewer. Their rows hold fewer texts; the columns *against piste* compare on the same texts only.
-* Target: the log-odds of the class that the model predicts for the whole review. Everybody
-  explains that number; lime too, which would fit probabilities if it were given them.
-* Seconds: the explanation alone, after a warm-up text, without loading. Peers run in eager torch
-  with all cores and batches of 32 sequences sorted by length (slalom-explanations sets 16 by
-  itself; batches of captum and of shap's Partition are as large as the library makes them, 32 at
-  most). piste runs on its default backend unless the row says torch.
-* Forward passes, of the full text: tokens sent through the model, padding included, divided by
-  the tokens of the review. *Budget n* gives an explainer so many samples that this comes
-  near n; without a budget or samples it runs on its defaults.
-* Deletion: take away the highest-scored word, then the next, really removed; the mean drop of the
-  predicted class's probability, read at {steps} evenly spaced steps at most. Insertion: keep only
-  the highest-scored words; the mean of what is missing, lower is better. By token: the same
-  deletion with single tokens, at half as many steps. Scores of other units are laid onto words
-  and tokens by characters.
-* Removal error: 1 to {MOST_REMOVED} random words are removed, {DRAWS} times a review; the error of
-  the predicted change of the log-odds relative to predicting no change (1.00), median over texts.
-  Additive explainers predict the sum of the scores; lime's coefficient stands for all occurrences
-  of a word and is divided among them; slalom-explanations and piste predict by
-  their surrogates.
-* Brackets: 95 % bootstrap intervals over texts. Few texts, wide intervals.
-* lime and shap's Kernel show the ten strongest words by default. lime is asked for all of them;
-  shap is run both ways. lime does not score punctuation. shap's Partition and interpreto replace
-  absent words by the mask token, the others delete them.
-* In the plot each explainer, by its number in the table, stands where its ratio and its
-  difference to piste, on the texts they share, put it; bars are the intervals of the difference.
-"""
+def figures(results: Results, points: Sequence[Point]) -> str:
+    names = measured(results, points)
+    header = ("explainer", "texts", "passes", *(MEASURES[name].arrow for name in names))
+    rows = [
+        [
+            CONTENDERS[point.contender].title,
+            str(len(results.figures[point])),
+            number(results.spent(point)),
+            *(interval(results.estimate(point, name)) for name in names),
+        ]
+        for point in points
+    ]
+    return table(header, rows) if rows else ""
 
 
-def plot(section: Section, path: Path) -> None:
-    """Deletion against seconds and against fe, both relative to piste on the same texts."""
-    figure, axes = plt.subplots(1, 2, figsize=(15, 6.5), sharey=True, layout="constrained")
-    ours = section.rows[0]
-    _panel(axes[0], section.rows, [ours.seconds * row.times for row in section.rows])
-    _panel(axes[1], section.rows, [ours.fe * row.fe_times for row in section.rows])
-    axes[0].set(xlabel="seconds a text", ylabel="deletion, higher is better")
-    axes[1].set(xlabel="tokens through the model / tokens of the text")
-    handles, names = axes[1].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside right center", fontsize=7, frameon=False)
-    figure.suptitle(f"Quality against cost: {section.title}")
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+def leads(results: Results, own: Point, points: Sequence[Point]) -> str:
+    names = measured(results, points)
+    header = ("piste context against", *(MEASURES[name].title for name in names))
+    rows = [
+        [
+            CONTENDERS[point.contender].title,
+            *(difference(results.difference(own, point, name)) for name in names),
+        ]
+        for point in points
+        if point != own
+    ]
+    return table(header, rows) if rows else ""
 
 
-def _panel(axis: plt.Axes, rows: Sequence[Row], costs: Sequence[float]) -> None:
-    for number, (row, cost) in enumerate(zip(rows, costs, strict=True), start=1):
-        place = rows[0].deletion.mean + row.against.mean
-        low, high = row.against.mean - row.against.low, row.against.high - row.against.mean
-        look = {"color": COLOURS.get(row.title.split()[0].rstrip(","), "grey"), "alpha": 0.8}
-        label = f"{number}  {row.title}"
-        axis.errorbar(cost, place, [[low], [high]], fmt="o", lw=0.6, label=label, **look)
-        axis.annotate(str(number), (cost, place), (4, 3), textcoords="offset points", fontsize=8)
-    axis.set_xscale("log")
-    axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axis.xaxis.set_major_formatter("{x:g}")
-    axis.xaxis.set_minor_formatter(NullFormatter())
-    axis.grid(alpha=0.25)
+def _problems(results: Results) -> str:
+    problems = results.problems()
+    listed = "\n".join(f"* {problem}" for problem in sorted(problems))
+    return f"### What is missing, and why\n\n{listed}" if problems else ""
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def interval(found: Estimate | None) -> str:
+    if found is None:
+        return "–"
+    if found.texts < 2:
+        return f"{number(found.value)} (one text)"
+    return f"{number(found.value)} [{number(found.low)}, {number(found.high)}]"
+
+
+def difference(found: Estimate | None) -> str:
+    if found is None:
+        return "–"
+    signed = [number(value, "+") for value in (found.value, found.low, found.high)]
+    shown = f"{signed[0]} [{signed[1]}, {signed[2]}]"
+    return f"**{shown}**" if found.is_sure else shown
+
+
+def number(value: float, sign: str = "") -> str:
+    """Three decimals, fewer of large numbers; with a true minus."""
+    digits = 2 if abs(value) < 10 else 1 if abs(value) < 100 else 0
+    digits = 3 if abs(value) < 1 else digits
+    return f"{value:{sign},.{digits}f}".replace("-", "−")

@@ -1,16 +1,11 @@
 """The reviews that are explained, in an order whose every beginning is a fair mix."""
 
 import gzip
-import hashlib
 import json
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
-
-from piste.arrays import Ragged
-from piste.models.protocol import Classifier
-from piste.models.query import Query
 
 MIX = ("100", "100", "200")  # words of the reviews, over and over
 
@@ -32,22 +27,3 @@ def mixed(rows: list[dict], count: int, seed: int = 0) -> list[dict]:
     queues = {kind: iter([r for r in shuffled if r["subset"] == kind]) for kind in set(MIX)}
     kinds = (MIX[index % len(MIX)] for index in range(count))
     return [row for kind in kinds for row in islice(queues[kind], 1)]
-
-
-def with_targets(rows: list[dict], classifier: Classifier) -> list[dict]:
-    """What a contender needs: id, text, and the class that the model predicts for the whole."""
-    return [
-        {"id": row["id"], "text": row["text"], "target": predicted(row["text"], classifier)}
-        for row in rows
-    ]
-
-
-def predicted(text: str, classifier: Classifier) -> int:
-    encoded = classifier.encode(text)
-    whole = Ragged.of([encoded.ids])
-    return int(np.argmax(Query(classifier, encoded.frame).logits(whole)[0]))
-
-
-def fingerprint(folder: Path) -> str:
-    """Of the weights: results of another model are never taken for this one's."""
-    return hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()[:8]

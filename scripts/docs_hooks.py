@@ -10,8 +10,6 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 OUTSIDE = (
     "benchmarks/RESULTS.md",
-    "benchmarks/quality-minilm.png",
-    "benchmarks/quality-embedded.png",
     "benchmarks/context-curve.png",
     "CHANGELOG.md",
     "CONTRIBUTING.md",

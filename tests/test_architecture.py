@@ -28,11 +28,13 @@ ORDER = [
     {"__init__", "__main__"},
 ]
 RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
-# What may be imported to the right, inside a function: results offer their pictures and the
-# predictions of their surrogate, options read their lexicon, and one command starts the server.
+# What may be imported to the right, inside a function: results offer their pictures, the
+# predictions of their surrogate and their scores by token, options read their lexicon, and one
+# command starts the server.
 FACADE = {
     ("result", "render"),
     ("result", "surrogates"),
+    ("result", "text"),
     ("compare", "render"),
     ("many", "render"),
     ("many", "runs"),

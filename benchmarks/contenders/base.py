@@ -1,145 +1,251 @@
-"""What the peers share: the model as their users have it (eager torch), metered."""
+"""What all contenders share: the model as their users have it (eager torch), and the game to play.
 
-from collections.abc import Sequence
+Nothing here imports piste: peers run in environments that do not hold it.
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
 from typing import Any, Protocol
+from zipfile import BadZipFile
 
 import numpy as np
 import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-BATCH = 32  # sequences a forward pass, for every peer that lets its user choose
-Span = tuple[int, int, float]  # characters from, to, score towards the target class
+BATCH_TOKENS = 4096
+Span = tuple[int, int, float]  # characters from, to, score towards the target
+Masks = np.ndarray  # [parts, words] of bool: which words a part of the text keeps
+Scores = np.ndarray  # [parts]: the model's score of the target, log-odds or the raw score
+
+
+class TooLittle(Exception):
+    """So few forward passes are not enough for this contender: no failure, just no point."""
+
+
+class Unfit(Exception):
+    """The contender does not take texts or models of this kind."""
+
+
+class TorchModel:
+    """A classifier from a folder, asked without gradients."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
+        self.tokenizer = AutoTokenizer.from_pretrained(folder)
+
+    def logits(self, rows: Sequence[Sequence[int]], types: Sequence[Sequence[int]]) -> np.ndarray:
+        """Outputs [rows, outputs]; rows of about the same length share a batch."""
+        order = sorted(range(len(rows)), key=lambda row: len(rows[row]))
+        parts: list[np.ndarray] = []
+        start = 0
+        while start < len(order):
+            longest = len(rows[order[min(start + 256, len(order)) - 1]])
+            chosen = order[start : start + max(1, BATCH_TOKENS // max(1, longest))]
+            parts.append(self._batch([rows[i] for i in chosen], [types[i] for i in chosen]))
+            start += len(chosen)
+        answers = np.empty((len(rows), parts[0].shape[1]))
+        answers[order] = np.concatenate(parts)
+        return answers
+
+    @torch.inference_mode()
+    def _batch(self, rows: list[Sequence[int]], types: list[Sequence[int]]) -> np.ndarray:
+        width = max(map(len, rows))
+        pad = self.tokenizer.pad_token_id or 0
+        ids = torch.full((len(rows), width), pad)
+        kinds, attended = torch.zeros_like(ids), torch.zeros_like(ids)
+        for index, (row, kind) in enumerate(zip(rows, types, strict=True)):
+            ids[index, : len(row)] = torch.tensor(row)
+            kinds[index, : len(row)] = torch.tensor(kind)
+            attended[index, : len(row)] = 1
+        typed = {"token_type_ids": kinds} if kinds.any() else {}
+        return self.model(input_ids=ids, attention_mask=attended, **typed).logits.double().numpy()
+
+
+@dataclass
+class Game:
+    """One text in front of one model, where absent words are deleted or masked.
+
+    Every distinct part is answered once, whoever asks; each contender pays for the parts that it
+    asks itself, also for those that another one has asked before.
+    """
+
+    row: dict[str, Any]  # of the harness: words, their ids, the target
+    model: TorchModel
+    absence: str  # "delete" or "mask"
+    answers: dict[bytes, float] = field(default_factory=dict)
+    said: dict[tuple[int, ...], float] = field(default_factory=dict)  # of texts, by their tokens
+    asked: set[Any] = field(default_factory=set)
+    tokens: int = 0  # that this contender has sent through the model
+
+    @property
+    def text(self) -> str:
+        return self.row["text"]
+
+    @property
+    def target(self) -> int:
+        return self.row["target"]
+
+    @property
+    def words(self) -> int:
+        return len(self.row["words"])
+
+    @property
+    def is_pair(self) -> bool:
+        return self.row["second"] is not None
+
+    @cached_property
+    def lengths(self) -> np.ndarray:
+        return np.array([len(ids) for ids in self.row["ids"]])
+
+    @property
+    def frame(self) -> int:
+        """Special tokens around every sequence."""
+        return sum(len(self.row[name]) for name in ("prefix", "between", "suffix"))
+
+    @property
+    def whole_tokens(self) -> int:
+        return int(self.lengths.sum()) + self.frame
+
+    @property
+    def passes(self) -> float:
+        """What was asked, in forward passes of the whole text."""
+        return self.tokens / self.whole_tokens
+
+    def begin(self) -> None:
+        """Count from 0."""
+        self.asked, self.tokens = set(), 0
+
+    def samples(self, passes: float) -> int:
+        """How many random parts cost so many passes: on average they keep half of the words."""
+        half = self.frame + self.lengths.sum() / 2
+        each = half / self.whole_tokens if self.absence == "delete" else 1.0
+        return max(1, round(passes / each))
+
+    def __call__(self, masks: Any) -> Scores:
+        """The model's scores of parts of the text."""
+        kept = np.atleast_2d(np.asarray(masks)) > 0.5
+        scores = self.known(kept)
+        for mask in kept:
+            key = np.packbits(mask).tobytes()
+            if key not in self.asked:
+                self.asked.add(key)
+                self.tokens += self._cost(mask)
+        return scores
+
+    def known(self, masks: Masks) -> Scores:
+        """The same, not counted: for the judge."""
+        keys = [np.packbits(mask).tobytes() for mask in masks]
+        new = {key: mask for key, mask in zip(keys, masks, strict=True) if key not in self.answers}
+        if new:
+            built = [self._sequence(mask) for mask in new.values()]
+            logits = self.model.logits([ids for ids, _ in built], [kinds for _, kinds in built])
+            self.answers.update(zip(new, self.scores(logits).tolist(), strict=True))
+        return np.array([self.answers[key] for key in keys])
+
+    @cached_property
+    def whole(self) -> float:
+        return float(self.known(np.ones((1, self.words), dtype=bool))[0])
+
+    def was_asked(self, masks: Masks) -> np.ndarray:
+        return np.array([np.packbits(mask).tobytes() in self.asked for mask in masks])
+
+    def scores(self, logits: np.ndarray) -> Scores:
+        """The target against all other classes, or the raw score."""
+        if logits.shape[1] == 1:
+            return logits[:, 0]
+        others = np.delete(logits, self.target, axis=1)
+        top = others.max(axis=1)
+        return logits[:, self.target] - top - np.log(np.exp(others - top[:, None]).sum(axis=1))
+
+    def of_texts(self, texts: Sequence[str]) -> Scores:
+        """Scores of texts, for contenders that write them themselves; counted."""
+        if self.is_pair:
+            raise Unfit("It takes single texts only.")
+        coded = self.model.tokenizer(list(texts), truncation=True)["input_ids"]
+        keys = [tuple(ids) for ids in coded]
+        self.tokens += sum(len(key) for key in set(keys) - self.asked)
+        self.asked |= set(keys)
+        new = [key for key in dict.fromkeys(keys) if key not in self.said]
+        if new:
+            scores = self.scores(self.model.logits(new, [[0] * len(key) for key in new]))
+            self.said.update(zip(new, scores.tolist(), strict=True))
+        return np.array([self.said[key] for key in keys])
+
+    def laid(self, spans: Sequence[Span]) -> np.ndarray:
+        """Scores of stretches of the text, distributed over words by characters [words]."""
+        scores = np.zeros(self.words)
+        for start, end, score in spans:
+            shared = [max(0, min(end, b) - max(start, a)) for a, b in self.row["words"]]
+            if sum(shared):
+                scores += score * np.array(shared) / sum(shared)
+        return scores
+
+    def _cost(self, mask: np.ndarray) -> int:
+        inside = self.lengths[mask].sum() if self.absence == "delete" else self.lengths.sum()
+        return int(inside) + self.frame
+
+    def _sequence(self, mask: np.ndarray) -> tuple[list[int], list[int]]:
+        """The ids and types of a part, special tokens around them."""
+        row, types = self.row, self.row["types"]
+        sides: tuple[list[int], list[int]] = ([], [])
+        for ids, segment, keep in zip(row["ids"], row["segments"], mask, strict=True):
+            if keep:
+                sides[segment].extend(ids)
+            elif self.absence == "mask":
+                sides[segment].extend([row["mask"]] * len(ids))
+        ids = [*row["prefix"], *sides[0], *row["between"], *sides[1], *row["suffix"]]
+        second = len(row["prefix"]) + len(sides[0]) + len(row["between"])
+        return ids, [types[self.is_pair and place >= second] for place in range(len(ids))]
 
 
 @dataclass
 class Answer:
-    """One explanation. `scores` rank; the others say what a removal would change, if they can."""
+    """One explanation. `scores` rank the words; the rest is what the contender can also say."""
 
-    scores: list[Span]
-    removal: list[Span] | None = None  # None: the scores themselves add up
-    slalom: list[tuple[int, int, float, float]] | None = None  # value and importance of a token
-    explanation: dict[str, Any] | None = None  # piste's, whose players are those of `scores`
-    tokens: int | None = None  # for explainers with a meter of their own
-    sequences: int | None = None
-
-
-class Explainer(Protocol):
-    """What the runner drives. `samples` None is the library's own default."""
-
-    def explain(self, text: str, target: int, samples: int | None) -> Answer: ...
-
-    def samples_for(self, text: str, budget: float) -> int:
-        """How many samples cost `budget` times the tokens of the text."""
-        ...
-
-    def calibrate(self, text: str, samples: int, tokens: int) -> None:
-        """Learn from the warm-up, where so many samples have cost so many tokens."""
-        ...
+    scores: np.ndarray  # [words], towards the target
+    predict: Callable[[Masks], Scores] | None = None  # its own prediction of parts
+    is_shapley: bool = False  # whether the scores estimate Shapley values
+    pairs: np.ndarray | None = None  # interactions [words, words]
+    near: bool = False  # whether they are those near the text (parts of 30 to 100 %)
+    asked: Callable[[Masks], np.ndarray] | None = None  # where the game did not see the questions
+    passes: float | None = None  # likewise
 
 
-@dataclass
-class Meter:
-    """Counts what goes through the model, padding included."""
+class Library(Protocol):
+    """One library's explainers. `passes` None is the library's own default."""
 
-    tokens: int = 0
-    sequences: int = 0
-
-    def __call__(self, _: Any, positional: tuple[Any, ...], named: dict[str, Any]) -> None:
-        ids = named["input_ids"] if "input_ids" in named else positional[0]
-        self.tokens += ids.numel()
-        self.sequences += len(ids)
+    def explain(self, game: Game, settings: dict[str, Any], passes: float | None) -> Answer: ...
 
 
-@dataclass
-class Encoded:
-    """A text as ids without special tokens, and its words as the tokenizer splits them."""
+def additive(
+    game: Game, values: np.ndarray, base: float | None = None, is_shapley: bool = False
+) -> Answer:
+    """Scores that add up: a part has the base and the scores of its words.
 
-    ids: list[int]
-    spans: list[tuple[int, int]]  # of tokens
-    words: list[list[int]]  # tokens of each word
-    before: list[int]  # special tokens that open every sequence
-    after: list[int]
-
-    def word_spans(self) -> list[tuple[int, int]]:
-        return [(self.spans[word[0]][0], self.spans[word[-1]][1]) for word in self.words]
-
-    def with_only(self, mask: np.ndarray) -> list[int]:
-        """The ids of the words where `mask` [words] is true, special tokens around them."""
-        chosen = [word for word, keep in zip(self.words, mask, strict=True) if keep]
-        inside = [self.ids[token] for word in chosen for token in word]
-        return [*self.before, *inside, *self.after]
+    Without a base of the contender's own, the whole text has the model's own score.
+    """
+    values = np.asarray(values, dtype=float)
+    start = game.whole - values.sum() if base is None else base
+    return Answer(values, lambda masks: start + masks @ values, is_shapley)
 
 
-@dataclass
-class TorchModel:
-    """The classifier, evaluated without gradients; answers are log-odds of the target class."""
-
-    folder: str
-    meter: Meter = field(default_factory=Meter)
-
-    def __post_init__(self) -> None:
-        self.model = AutoModelForSequenceClassification.from_pretrained(self.folder).eval()
-        self.tokenizer = AutoTokenizer.from_pretrained(self.folder)
-        self.model.register_forward_pre_hook(self.meter, with_kwargs=True)
-
-    def encode(self, text: str) -> Encoded:
-        coded = self.tokenizer(text, truncation=True, return_offsets_mapping=True)
-        ids, owners = coded["input_ids"], coded.word_ids()
-        kept = [i for i, word in enumerate(owners) if word is not None]
-        words: dict[int, list[int]] = {}
-        for position, index in enumerate(kept):
-            words.setdefault(owners[index], []).append(position)
-        spans = [tuple(coded["offset_mapping"][i]) for i in kept]
-        first, last = kept[0], kept[-1]
-        inside = ids[first : last + 1]
-        return Encoded(inside, spans, list(words.values()), ids[:first], ids[last + 1 :])
-
-    def length(self, text: str) -> int:
-        """Tokens of the text, special ones included."""
-        return len(self.tokenizer(text, truncation=True)["input_ids"])
-
-    def of_texts(self, texts: Sequence[str], target: int) -> np.ndarray:
-        """Log-odds of many texts [texts]."""
-        coded = self.tokenizer(list(texts), truncation=True)["input_ids"]
-        return self._ask(coded, target)
-
-    def of_masks(self, encoded: Encoded, masks: np.ndarray, target: int) -> np.ndarray:
-        """Log-odds of the text with only the words where `masks` [rows, words] is 1.
-
-        The other words' ids are deleted, as in the deletion test.
-        """
-        rows = [encoded.with_only(mask) for mask in np.asarray(masks) > 0.5]
-        return self._ask(rows, target)
-
-    def _ask(self, rows: list[list[int]], target: int) -> np.ndarray:
-        """Sorted by length before they are cut into batches: a kindness, it spares padding."""
-        order = sorted(range(len(rows)), key=lambda row: len(rows[row]))
-        answers = np.empty(len(rows))
-        for start in range(0, len(rows), BATCH):
-            chosen = order[start : start + BATCH]
-            padded = self.tokenizer.pad(
-                {"input_ids": [rows[row] for row in chosen]}, return_tensors="pt"
-            )
-            with torch.no_grad():
-                logits = self.model(**padded).logits
-            answers[chosen] = (logits[:, target] - logits[:, 1 - target]).numpy()
-        return answers
+def read_answers(path: Path) -> dict[bytes, float]:
+    """Answers that were kept; none where the file is missing or was cut off."""
+    try:
+        with np.load(path) as kept:
+            keys, scores = kept["keys"], kept["scores"]
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile):
+        return {}
+    return {key.tobytes(): score for key, score in zip(keys, scores.tolist(), strict=True)}
 
 
-@dataclass
-class Calibrated:
-    """For samples that cost a share of the text: the share is measured on the warm-up text."""
-
-    model: TorchModel
-    share: float = 1.0
-
-    def calibrate(self, text: str, samples: int, tokens: int) -> None:
-        self.share = tokens / samples / self.model.length(text)
-
-    def samples_for(self, text: str, budget: float) -> int:
-        return max(2, round(budget / self.share))
-
-
-def spans_of(places: Sequence[tuple[int, int]], scores: Sequence[float]) -> list[Span]:
-    return [(start, end, float(s)) for (start, end), s in zip(places, scores, strict=True)]
+def write_answers(path: Path, answers: dict[bytes, float]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    keys = np.array([np.frombuffer(key, dtype=np.uint8) for key in answers])
+    beside = path.with_suffix(".part")
+    with beside.open("wb") as file:
+        np.savez(file, keys=keys, scores=np.array(list(answers.values())))
+    beside.replace(path)

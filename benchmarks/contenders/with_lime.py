@@ -2,50 +2,44 @@
 another number than the one everybody is judged by.
 """
 
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from lime.lime_text import LimeTextExplainer
 
-from contenders.base import Answer, Calibrated, Meter, TorchModel
+from contenders.base import Answer, Game, TooLittle, TorchModel, additive
+
+SAMPLES = 5000  # its default
 
 
-@dataclass
-class Lime(Calibrated):
-    def explain(self, text: str, target: int, samples: int | None) -> Answer:
-        explainer = LimeTextExplainer(random_state=0)
-        chosen = {} if samples is None else {"num_samples": samples}
-        found = explainer.explain_instance(
-            text,
-            lambda texts: self._both(texts, target),
-            labels=(target,),
-            num_features=len(text),  # all words: its default shows the ten strongest only
-            **chosen,
+class Lime:
+    def explain(self, game: Game, settings: dict[str, Any], passes: float | None) -> Answer:
+        samples = SAMPLES if passes is None else game.samples(passes)
+        if samples < 3:
+            raise TooLittle
+        found = LimeTextExplainer(random_state=0).explain_instance(
+            game.text,
+            lambda texts: self._column(game, texts),
+            labels=(0,),
+            num_features=len(game.text),  # all words: its default shows the ten strongest only
+            num_samples=samples,
         )
-        return _answer(found, target)
+        words, ranked, shares = found.domain_mapper.indexed_string, [], []
+        for index, weight in found.as_map()[0]:
+            # The coefficient is that of removing all occurrences: each ranks by it, and predicts
+            # by its share of it.
+            places = [int(place) for place in words.string_position(index)]
+            length = len(words.word(index))
+            ranked += [(start, start + length, weight) for start in places]
+            shares += [(start, start + length, weight / len(places)) for start in places]
+        answer = additive(game, game.laid(shares), base=float(found.intercept[0]))
+        answer.scores = game.laid(ranked)
+        return answer
 
-    def _both(self, texts: list[str], target: int) -> np.ndarray:
-        towards = self.model.of_texts(texts, target)
-        columns = [-towards, -towards]
-        columns[target] = towards
-        return np.stack(columns, axis=1)
-
-
-def _answer(found, target: int) -> Answer:
-    """Every occurrence is ranked by the word's coefficient, which is that of removing them all:
-    the removal of one is predicted by its share.
-    """
-    words = found.domain_mapper.indexed_string
-    scores, removal = [], []
-    for index, weight in found.as_map()[target]:
-        places = [int(place) for place in words.string_position(index)]
-        for start in places:
-            end = start + len(words.word(index))
-            scores.append((start, end, float(weight)))
-            removal.append((start, end, float(weight) / len(places)))
-    return Answer(scores, removal)
+    @staticmethod
+    def _column(game: Game, texts: list[str]) -> np.ndarray:
+        return game.of_texts(texts)[:, None]
 
 
-def make(folder: str) -> tuple[Lime, Meter]:
-    model = TorchModel(folder)
-    return Lime(model), model.meter
+def make(model: TorchModel) -> Lime:
+    return Lime()

@@ -1,47 +1,45 @@
-"""shap: Kernel over the words of the text (absent ones deleted), Partition over its tokens
-(absent ones replaced by the mask token, as its Text masker does).
-"""
+"""shap: Kernel over the words of the text, Partition over its tokens (its Text masker)."""
 
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import shap
 
-from contenders.base import BATCH, Answer, Calibrated, Meter, TorchModel, spans_of
+from contenders.base import Answer, Game, TooLittle, TorchModel, additive
+
+EVALUATIONS = 500  # Partition's default
 
 
-@dataclass
-class Kernel(Calibrated):
-    l1_reg: str | bool = "num_features(10)"  # its default: scores for ten features, zeros else
-
-    def explain(self, text: str, target: int, samples: int | None) -> Answer:
-        encoded = self.model.encode(text)
-        nothing = np.zeros((1, len(encoded.words)))
-        explainer = shap.KernelExplainer(
-            lambda masks: self.model.of_masks(encoded, masks, target), nothing
-        )
+class Shap:
+    def explain(self, game: Game, settings: dict[str, Any], passes: float | None) -> Answer:
+        if settings["algorithm"] == "partition":
+            return partition(game, passes)
+        samples = "auto" if passes is None else game.samples(passes)
+        if samples != "auto" and samples < 4:
+            raise TooLittle
+        # Its default keeps scores for ten words, and gives all others 0.
+        kept = "num_features(10)" if settings.get("ten") else False
+        explainer = shap.KernelExplainer(game, np.zeros((1, game.words)))
         values = explainer.shap_values(
-            np.ones(len(encoded.words)), nsamples=samples or "auto", l1_reg=self.l1_reg, silent=True
+            np.ones(game.words), nsamples=samples, l1_reg=kept, silent=True
         )
-        return Answer(spans_of(encoded.word_spans(), values))
+        base = float(np.ravel(explainer.expected_value)[0])
+        return additive(game, values, base=base, is_shapley=True)
 
 
-@dataclass
-class Partition(Calibrated):
-    def explain(self, text: str, target: int, samples: int | None) -> Answer:
-        explainer = shap.Explainer(
-            lambda texts: self.model.of_texts(texts, target),
-            shap.maskers.Text(self.model.tokenizer),
-        )
-        found = explainer([text], max_evals=samples or 500, batch_size=BATCH, silent=True)
-        coded = self.model.tokenizer(text, return_offsets_mapping=True)
-        # One value a token, special tokens included; those have empty spans.
-        return Answer(spans_of(coded["offset_mapping"], found.values[0]))
+def partition(game: Game, passes: float | None) -> Answer:
+    tokenizer = game.model.tokenizer
+    most = EVALUATIONS if passes is None else max(4, round(passes))
+    explainer = shap.Explainer(
+        lambda texts: game.of_texts([str(text) for text in texts]), shap.maskers.Text(tokenizer)
+    )
+    found = explainer([game.text], max_evals=most, batch_size=32, silent=True)
+    # One value a token, special tokens included; those have empty places.
+    places = tokenizer(game.text, return_offsets_mapping=True)["offset_mapping"]
+    values = [float(value) for value in np.ravel(found.values[0])]
+    spans = [(start, end, value) for (start, end), value in zip(places, values, strict=True)]
+    return additive(game, game.laid(spans), is_shapley=True)
 
 
-def make(
-    folder: str, algorithm: str = "kernel", l1_reg: str | bool = "num_features(10)"
-) -> tuple[Calibrated, Meter]:
-    model = TorchModel(folder)
-    explainer = Partition(model) if algorithm == "partition" else Kernel(model, l1_reg=l1_reg)
-    return explainer, model.meter
+def make(model: TorchModel) -> Shap:
+    return Shap()

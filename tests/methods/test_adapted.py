@@ -13,9 +13,9 @@ from lime.lime_text import LimeTextExplainer
 
 import piste
 from piste.methods.adapted import adapt
-from piste.methods.adapted.token_alignment import complete
 from piste.methods.occlusion import Occlusion
 from piste.runs.statistics import costs
+from piste.text.token_alignment import complete
 
 shap = pytest.importorskip("shap")
 TEXT = "The plot is thin, but the acting is superb."

@@ -296,6 +296,28 @@ class Explanation:
 
         return to_shap(self, score)
 
+    def token_scores(
+        self, tokenizer: Any, score: str | None = None, spread: str = "split", **options: Any
+    ) -> FloatArray:
+        """One score for every token that a tokenizer makes of this text [tokens].
+
+        tokenizer: the model's own or any other, of transformers or the library tokenizers.
+        score: a name of `scores`; None: the primary one.
+        spread: "split" divides a player's score equally among its tokens, so that sums stay the
+        same; "repeat" gives each of them the whole score. A token over two players has its shares
+        of both, or the score of the one that it covers more of.
+        options: for the tokenizer, as you call it: truncation=True, max_length=128.
+
+        Special tokens and padding get 0. Tokens and players are matched by the characters that they
+        cover; a slow tokenizer has no offsets, and its tokens are looked for in the text.
+
+            scores = explanation.token_scores(tokenizer)
+            assert len(scores) == len(tokenizer(explanation.text)["input_ids"])
+        """
+        from piste.text.token_scores import token_scores
+
+        return token_scores(self, tokenizer, score or self.primary, spread, options)
+
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
         """One self-contained HTML page, also written to `path` when given."""
         from piste.render.html import page

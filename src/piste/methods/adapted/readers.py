@@ -15,8 +15,8 @@ import numpy as np
 
 from piste.arrays import FloatArray
 from piste.errors import InputError, SettingError, choices, few
-from piste.methods.adapted import token_alignment
 from piste.result.explanation import Target
+from piste.text import token_alignment
 from piste.text.players import Players
 from piste.text.units import Span
 

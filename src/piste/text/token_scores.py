@@ -1,0 +1,154 @@
+"""The scores of players as scores of tokens, of any tokenizer: one number for each token.
+
+Public evaluation scripts want an array as long as `input_ids`. Where the tokenizer is another than
+the model's, words and tokens are matched by the characters that they cover, never by their text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from piste.arrays import FloatArray, IntArray
+from piste.errors import InputError, SettingError, choices
+from piste.result.explanation import Explanation
+from piste.text.token_alignment import complete, stripped
+from piste.text.units import Span
+
+SPREADS = ("split", "repeat")
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """The tokens of the explained text; `spans[i]` is None where a token stands for no text."""
+
+    spans: tuple[Span | None, ...]
+    truncated: bool = False
+
+    @property
+    def end(self) -> int:
+        """The last character that any token covers."""
+        return max((span[1] for span in self.spans if span is not None), default=0)
+
+
+def token_scores(
+    explanation: Explanation, tokenizer: Any, name: str, spread: str, options: dict[str, Any]
+) -> FloatArray:
+    """Scores [tokens]; see `Explanation.token_scores`."""
+    if name not in explanation.scores:
+        raise choices("score", name, list(explanation.scores))
+    if spread not in SPREADS:
+        raise choices("spread", spread, list(SPREADS))
+    tokens = tokenised(explanation, tokenizer, options)
+    scores = explanation.scores[name]
+    covered = overlaps([(p.start, p.end) for p in explanation.players], tokens.spans)
+    if spread == "repeat":
+        owner = covered.argmax(axis=0)
+        return np.asarray(np.where(covered.any(axis=0), scores[owner], 0.0))
+    members = (covered > 0).astype(np.float64)  # [players, tokens]
+    for player in np.flatnonzero(~members.any(axis=1)).tolist():
+        place = _nearest(tokens, explanation.players[player].start)
+        if place is not None:
+            members[player, place] = 1.0
+    counts = members.sum(axis=1)
+    shares = scores / np.where(counts > 0, counts, 1.0)
+    return np.asarray(shares @ members)
+
+
+def overlaps(players: Sequence[Span], tokens: Sequence[Span | None]) -> IntArray:
+    """How many characters each player shares with each token [players, tokens]."""
+    spans = [(0, 0) if span is None else span for span in tokens]
+    starts, ends = np.array(spans, dtype=np.int64).reshape(-1, 2).T
+    left, right = np.array(players, dtype=np.int64).reshape(-1, 2).T[:, :, None]
+    return np.asarray(np.clip(np.minimum(right, ends) - np.maximum(left, starts), 0, None))
+
+
+def _nearest(tokens: Tokens, start: int) -> int | None:
+    """The token that takes the score of a player which the tokenizer does not see.
+
+    None where the text was cut off before the player.
+    """
+    if tokens.truncated and start >= tokens.end:
+        return None
+    known = [index for index, span in enumerate(tokens.spans) if span is not None]
+    distances = [abs((tokens.spans[index] or (0, 0))[0] - start) for index in known]
+    return known[int(np.argmin(distances))] if known else None
+
+
+def tokenised(explanation: Explanation, tokenizer: Any, options: dict[str, Any]) -> Tokens:
+    """The tokens of the explained text, by this tokenizer."""
+    text, pair = explanation.text, None
+    if explanation.second is not None:
+        text, pair = text[: explanation.second - 1], text[explanation.second :]
+    if not callable(tokenizer):
+        return _of_library(tokenizer, text, pair, explanation.second or 0, options)
+    truncated = bool(options.get("truncation"))
+    if getattr(tokenizer, "is_fast", True):
+        encoded = tokenizer(text, pair, return_offsets_mapping=True, **options)
+        owners = encoded.sequence_ids(0)
+        spans = _placed(encoded["offset_mapping"], owners, explanation.second or 0)
+        return Tokens(spans, truncated)
+    return Tokens(_aligned(explanation, tokenizer, text, pair, options), truncated)
+
+
+def _of_library(
+    tokenizer: Any, text: str, pair: str | None, second: int, options: dict[str, Any]
+) -> Tokens:
+    """By a tokenizer of the library `tokenizers`, which has its settings in itself."""
+    if not hasattr(tokenizer, "encode") or options:
+        what = ", ".join(options) or "texts"
+        raise SettingError(
+            f"{type(tokenizer).__name__} is no tokenizer that takes {what}.",
+            "Give one of transformers: AutoTokenizer.from_pretrained(...).",
+        )
+    encoded = tokenizer.encode(text, pair)
+    spans = _placed(encoded.offsets, encoded.sequence_ids, second)
+    return Tokens(spans, tokenizer.truncation is not None)
+
+
+def _placed(
+    offsets: Sequence[Span], owners: Sequence[int | None], second: int
+) -> tuple[Span | None, ...]:
+    """Places in the whole text; special tokens and padding, which belong to no text, have none."""
+    return tuple(
+        None if owner is None or start == end else (start + second * owner, end + second * owner)
+        for (start, end), owner in zip(offsets, owners, strict=True)
+    )
+
+
+def _aligned(
+    explanation: Explanation, tokenizer: Any, text: str, pair: str | None, options: dict[str, Any]
+) -> tuple[Span | None, ...]:
+    """By a slow tokenizer, which gives no offsets: its tokens are looked for in the text."""
+    encoded = tokenizer(text, pair, return_special_tokens_mask=True, **options)
+    tokens = tokenizer.convert_ids_to_tokens(encoded["input_ids"])
+    inside = [index for index, special in enumerate(encoded["special_tokens_mask"]) if not special]
+    until = len(explanation.text)
+    if options.get("truncation"):
+        until = _reached([tokens[index] for index in inside], explanation.text)
+    found = complete([tokens[index] for index in inside], explanation.text, until)
+    if found is None:
+        raise InputError(
+            f"{type(tokenizer).__name__} says nothing of where its tokens stand, and they cannot be"
+            " found in the text.",
+            "Use the fast tokenizer: AutoTokenizer.from_pretrained(name, use_fast=True).",
+        )
+    spans: list[Span | None] = [None] * len(tokens)
+    for index, span in zip(inside, found, strict=True):
+        spans[index] = span
+    return tuple(spans)
+
+
+def _reached(tokens: Sequence[str], text: str) -> int:
+    """How far a text goes that was cut off: as far as all of the tokens are found, and no more."""
+    visible = [bool(stripped(token)) for token in tokens]
+    for until in range(1, len(text) + 1):
+        found = complete(tokens, text[:until], until)
+        if found is not None and all(
+            span is not None for span, shows in zip(found, visible, strict=True) if shows
+        ):
+            return until
+    return len(text)
