@@ -66,7 +66,7 @@ def test_pairs_contrasts_numbers_and_units_keep_to_it(demo):
 @given(
     text=st.text(min_size=1, max_size=40).filter(lambda text: any(c.isalnum() for c in text)),
     method=st.sampled_from(["context", "slalom", "lime", "occlusion", "kernel-shap"]),
-    unit=st.sampled_from(["word", "token", "sentence"]),
+    unit=st.sampled_from(["word", "token", "phrase", "sentence"]),
     seed=st.integers(0, 9),
 )
 def test_whatever_the_text_it_keeps_to_it(text, method, unit, seed):

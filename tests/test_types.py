@@ -12,7 +12,7 @@ PROJECT = Path(__file__).parent / "outside" / "uses_piste.py"
 WRONG = """import piste
 
 piste.explain("A text.", budget="many")
-piste.explain(["A text."])
+piste.explain(["A text."]).top(3)
 piste.load("x").no_such_thing
 """
 pytestmark = [

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from piste.errors import PisteError as PisteError
     from piste.explain import explain as explain
     from piste.lexicon import Lexicon as Lexicon
+    from piste.many import Explanations as Explanations
+    from piste.many import Failure as Failure
     from piste.methods import METHODS as METHODS
     from piste.methods.adapted import adapt as adapt
     from piste.methods.anchors import Anchors as Anchors
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from piste.methods.rollout import Rollout as Rollout
     from piste.methods.slalom import Slalom as Slalom
     from piste.methods.slalom.analytic import SlalomAna as SlalomAna
+    from piste.models.backends.embedding import from_embedding as from_embedding
     from piste.models.backends.endpoint import from_endpoint as from_endpoint
     from piste.models.backends.function import from_function as from_function
     from piste.models.backends.language_model import from_llm as from_llm
@@ -66,6 +69,7 @@ logging.getLogger("piste").addHandler(logging.NullHandler())
 
 _HOMES = {
     "load": "piste.models.loading",
+    "from_embedding": "piste.models.backends.embedding",
     "from_function": "piste.models.backends.function",
     "from_llm": "piste.models.backends.language_model",
     "from_endpoint": "piste.models.backends.endpoint",
@@ -85,6 +89,8 @@ _HOMES = {
     "Columns": "piste.data",
     "Example": "piste.data",
     "Explanation": "piste.result.explanation",
+    "Explanations": "piste.many",
+    "Failure": "piste.many",
     "Player": "piste.result.explanation",
     "Diff": "piste.result.difference",
     "Prediction": "piste.result.parts",

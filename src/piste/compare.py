@@ -21,8 +21,9 @@ from piste.metrics.deletion import STEPS, deletion, insertion
 from piste.metrics.removal_fidelity import DRAWS, MOST, removal_error
 from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier
-from piste.models.query import Meter, Progress
+from piste.models.query import Meter
 from piste.options import Options
+from piste.progress import Progress, watching
 from piste.result.explanation import Explanation
 from piste.result.exports import data_frame, places
 
@@ -146,7 +147,7 @@ def compare(
     target: str | int | None = None,
     unit: str = "word",
     measure: bool = False,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     **more: Any,
 ) -> Comparison:
     """Explain one decision by several methods, all towards the same target.
@@ -169,10 +170,28 @@ def compare(
     if not options.means_every_class(classifier.labels):
         same = decision.target
         options = replace(options, target=same.index, against=same.against_index)
+    with watching(progress, "Asking the model") as told:
+        meter = Meter(told)
+        explanations, failed = _explained(text, pair, chosen, classifier, options, meter)
+        decision.query.progress = meter
+        figures = _measured(decision, explanations, options.seed) if measure else {}
+    protocol = Protocol(STEPS, DRAWS, MOST, decision.query.forwards) if measure else None
+    agreeing = agreement(list(explanations.values()))
+    return Comparison(explanations, failed, agreeing, figures, protocol)
+
+
+def _explained(
+    text: str,
+    pair: str | None,
+    methods: Mapping[str, Method],
+    classifier: Classifier,
+    options: Options,
+    meter: Meter,
+) -> tuple[dict[str, Explanation], dict[str, str]]:
+    """The explanations by method, and why those that could not run could not."""
     explanations: dict[str, Explanation] = {}
     failed: dict[str, str] = {}
-    meter = Meter(progress)
-    for name, method in chosen.items():
+    for name, method in methods.items():
         try:
             explanations[name] = explain(
                 text, classifier, method, pair=pair, progress=meter, **options.named()
@@ -184,11 +203,7 @@ def compare(
         raise SettingError(
             f"None of the methods could run: {few(list(failed))}.", next(iter(failed.values()))
         )
-    decision.query.progress = meter
-    figures = _measured(decision, explanations, options.seed) if measure else {}
-    protocol = Protocol(STEPS, DRAWS, MOST, decision.query.forwards) if measure else None
-    agreeing = agreement(list(explanations.values()))
-    return Comparison(explanations, failed, agreeing, figures, protocol)
+    return explanations, failed
 
 
 def named(methods: Sequence[str | Method]) -> dict[str, Method]:

@@ -23,6 +23,7 @@ from piste.result.explanation import Target
 from piste.special import expit, logsumexp
 from piste.text.encoding import Encoding, check_text, texts, truncated
 from piste.text.players import Players, split
+from piste.text.spans import own_spans, placed
 
 __all__ = ["Decision"]
 LOG_ODDS, RAW = "log-odds", "raw score"
@@ -49,14 +50,16 @@ class Decision:
         pair: str | None = None,
     ) -> Decision:
         """The decision on a text, as much of it as the model reads, on a query without a budget."""
-        encoding = truncated(classifier.encode(*texts(text, pair)))
+        first, second, options = placed(text, pair, options)
+        encoding = truncated(classifier.encode(*texts(first, second)))
         query = Query(classifier, encoding.frame, batch_tokens=options.batch_tokens)
         return cls.of(encoding, query, options)
 
     @classmethod
     def of(cls, encoding: Encoding, query: Query, options: Options = DEFAULT) -> Decision:
         """The decision on a text that fits into the model; asks for the model's answer to it."""
-        players = split(encoding, options.unit, options.repeats)
+        own = own_spans(encoding, options)
+        players = split(encoding, options.unit, options.repeats, own)
         whole = query.logits(players.tokens(players.whole))[0]
         every = options.means_every_class(query.classifier.labels)
         wanted = None if every else options.target

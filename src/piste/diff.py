@@ -11,8 +11,9 @@ from piste.methods import find_method
 from piste.methods.base import Method
 from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier
-from piste.models.query import Meter, Progress
+from piste.models.query import Meter
 from piste.options import Options
+from piste.progress import Progress, watching
 from piste.result.difference import Diff
 from piste.result.explanation import Explanation, Target
 
@@ -28,7 +29,7 @@ def diff(
     *,
     method: str | Method = "context",
     target: str | int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     **more: Any,
 ) -> Diff:
     """What changed in the decision, and which words and pairs carry the change.
@@ -48,12 +49,13 @@ def diff(
     models = _models(after, classifier, other)
     texts = [_both(before), _both(before if after is None else after)]
     target_after = _target(*texts[1], models[1], options)
-    meter = Meter(progress)
     explanations = []
-    for (text, pair), model in zip(texts, models, strict=True):
-        named = options.named() | _names(target_after, model, models[1])
-        explanations.append(explain(text, model, chosen, pair=pair, progress=meter, **named))
-        meter.next()
+    with watching(progress, "Asking the model") as told:
+        meter = Meter(told)
+        for (text, pair), model in zip(texts, models, strict=True):
+            named = options.named() | _names(target_after, model, models[1])
+            explanations.append(explain(text, model, chosen, pair=pair, progress=meter, **named))
+            meter.next()
     return Diff.of(*explanations)
 
 

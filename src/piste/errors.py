@@ -62,6 +62,11 @@ class FileError(PisteError):
     """A file cannot be read, written or understood."""
 
 
+def reason(error: BaseException) -> str:
+    """The message for one of many that failed."""
+    return str(error) if isinstance(error, PisteError) else f"{type(error).__name__}: {error}"
+
+
 def choices(
     name: str,
     given: object,

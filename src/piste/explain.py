@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from piste.arrays import FloatArray, Ragged
+from piste.data import DEFAULT as COLUMNS
+from piste.data import Columns, Example, read_examples, source_size
 from piste.decision import Decision, margins, resolve_target
 from piste.errors import SettingError
 from piste.extras import versions
+from piste.many import Explanations, explained, with_pairs
 from piste.methods import find_method
 from piste.methods.base import Attribution, Method
 from piste.methods.every_class import MOST, explain_every_class
@@ -20,15 +23,19 @@ from piste.models.fingerprint import identity
 from piste.models.loading import as_classifier
 from piste.models.pairs import one_text_note
 from piste.models.protocol import Classifier
-from piste.models.query import Meter, OnRound, Progress, Query
-from piste.models.sharing import Gathering
+from piste.models.query import Meter, OnRound, Query
+from piste.models.sharing import THREADS, Gathering
 from piste.options import ALL, Options
+from piste.progress import Progress, watching
 from piste.result.explanation import Explanation, Target
 from piste.result.facts import Cost, Record
 from piste.result.merging import merged
+from piste.rows.objects import ManyTexts, holds_many
 from piste.text.encoding import Encoding, cut, texts
+from piste.text.spans import displaced, own_spans, placed
 
 
+@overload
 def explain(
     text: str,
     classifier: Classifier | str | None = None,
@@ -39,49 +46,142 @@ def explain(
     unit: str = "word",
     seed: int = 0,
     budget: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     **more: Any,
-) -> Explanation:
+) -> Explanation: ...
+
+
+@overload
+def explain(
+    text: ManyTexts,
+    classifier: Classifier | str | None = None,
+    method: str | Method = "context",
+    *,
+    pair: str | Iterable[str] | None = None,
+    target: str | int | None = None,
+    unit: str = "word",
+    seed: int = 0,
+    budget: int | None = None,
+    progress: Progress | bool | None = None,
+    **more: Any,
+) -> Explanations: ...
+
+
+def explain(
+    text: str | ManyTexts,
+    classifier: Classifier | str | None = None,
+    method: str | Method = "context",
+    *,
+    pair: str | Iterable[str] | None = None,
+    target: str | int | None = None,
+    unit: str = "word",
+    seed: int = 0,
+    budget: int | None = None,
+    progress: Progress | bool | None = None,
+    **more: Any,
+) -> Explanation | Explanations:
     """Explain why `classifier` (the embedded model by default) decides on `text` as it does.
 
-    classifier: from `load` or `from_function`; a string is loaded.
+    text: one text; or many, which share batches: a list, a `datasets.Dataset`, a data frame or one
+    of its columns, an iterator. Of many the result is a list, in which a text that failed stands
+    with the reason; of an iterator they are explained as you go through it.
+    classifier: from `load` or `from_function`; or a name, a transformers model or pipeline.
     method: a name from `METHODS`, or an object with its own settings: `Slalom(length=5)`.
-    pair: a second text, for a model that classifies two at once.
+    pair: a second text, for a model that classifies two at once; for many, one for each or for all.
     target: a label, an index, "predicted" (None is the same), "runner-up" or "all": the predicted
     one, with scores for every other class beside.
-    unit: "word", "token" or "sentence".
+    unit: "word", "token", "phrase", "noun-chunk", "sentence" or "span"; `spans`, below, come first.
     seed: of everything random; the same seed and settings give the same scores.
     budget: the most sequences the model may be asked; None: by the length of the text, some
     hundreds for a hundred words.
-    progress: called with (sequences answered, sequences planned).
-    more: the other settings of `Options`: against (why the target rather than that label), repeats,
-    long, lexicon, refine, effort, tolerance, batch_tokens.
+    progress: True for a bar, or a function of (sequences answered, sequences planned); with many
+    texts, of (texts explained, texts).
+    more: the other settings of `Options`: spans (units of your own), against (why the target rather
+    than that label), repeats, long, lexicon, refine, effort, tolerance, batch_tokens; and with many
+    texts `columns`, which says what the columns of a data set are called: `Columns(text="review")`.
     And `rounds`, called with the scores so far after every round of questions, by a method that
     asks in rounds. What it or `progress` raises ends the explanation.
     """
-    rounds: OnRound | None = more.pop("rounds", None)
-    answers: dict[bytes, FloatArray] | None = more.pop("answers", None)
-    gathering: Gathering | None = more.pop("gathering", None)
-    options = Options.of(target=target, unit=unit, seed=seed, budget=budget, **more)
-    classifier = as_classifier(classifier)
-    chosen = choose_method(method, options)
-    encoding = classifier.encode(*texts(text, pair))
-    query = Query(
-        classifier,
-        encoding.frame,
-        options.budget,
-        options.tolerance,
-        options.batch_tokens,
-        Meter(progress),
-        answers={} if answers is None else answers,
-        rounds=rounds,
-        gathering=gathering,
-    )
-    plan = _Plan.of(chosen, options, classifier)
-    windows = cut(encoding, options.long)
-    if len(windows) == 1:
-        return _explained(windows[0], query, plan)
-    return _in_windows(windows, query, plan)
+    several = holds_many(text)
+    columns: Columns = more.pop("columns", COLUMNS) if several else COLUMNS
+    asking = _Asking.of(classifier, method, target, unit, seed, budget, more)
+    if several:
+        return _many(text, pair, columns, asking, progress)
+    texts(text, pair)  # refuses what is none
+    with watching(progress, "Asking the model") as told:
+        return asking.explain(str(text), None if pair is None else str(pair), Meter(told))
+
+
+@dataclass(frozen=True)
+class _Asking:
+    """How texts are explained: model, method and settings, and what belongs to one call."""
+
+    classifier: Classifier
+    method: Method
+    options: Options
+    rounds: OnRound | None
+    answers: dict[bytes, FloatArray] | None
+    gathering: Gathering | None
+
+    @classmethod
+    def of(
+        cls,
+        classifier: Classifier | str | None,
+        method: str | Method,
+        target: str | int | None,
+        unit: str,
+        seed: int,
+        budget: int | None,
+        more: dict[str, Any],
+    ) -> _Asking:
+        shared = {name: more.pop(name, None) for name in ("rounds", "answers", "gathering")}
+        options = Options.of(target=target, unit=unit, seed=seed, budget=budget, **more)
+        return cls(as_classifier(classifier), choose_method(method, options), options, **shared)
+
+    def explain(self, text: str, pair: str | None, meter: Meter | None = None) -> Explanation:
+        """One text explained."""
+        classifier = self.classifier
+        text, pair, options = placed(text, pair, self.options)
+        encoding = classifier.encode(*texts(text, pair))
+        query = Query(
+            classifier,
+            encoding.frame,
+            options.budget,
+            options.tolerance,
+            options.batch_tokens,
+            meter,
+            answers={} if self.answers is None else self.answers,
+            rounds=self.rounds,
+            gathering=self.gathering,
+        )
+        plan = _Plan.of(self.method, options, classifier)
+        windows = cut(encoding, options.long)
+        if len(windows) == 1:
+            return _explained(windows[0], query, plan)
+        return _in_windows(windows, query, plan)
+
+    def in_company(self, gathering: Gathering, example: Example) -> Explanation:
+        """One of many, whose questions share batches with those of others."""
+        return replace(self, gathering=gathering).explain(example.text, example.pair)
+
+
+def _many(
+    source: Iterable[Any],
+    pair: str | Iterable[str] | None,
+    columns: Columns,
+    asking: _Asking,
+    progress: Progress | bool | None,
+) -> Explanations:
+    """Every text explained, or the reason why it is not."""
+    if asking.rounds is not None:
+        raise SettingError("rounds is for one text.", "Leave it out, or use progress.")
+    asking.options.check_many()
+    examples = with_pairs(read_examples(source, columns), pair)
+    threads = THREADS if asking.method.parallel else 1
+    size = source_size(source)
+    work = asking.in_company
+    stream = explained(examples, asking.classifier, work, threads, size, progress)
+    return Explanations.of(stream, at_once=size is not None)
 
 
 def choose_method(method: str | Method, options: Options) -> Method:
@@ -169,6 +269,7 @@ def _explained(encoding: Encoding, query: Query, plan: _Plan) -> Explanation:
         notes=(
             *(() if encoding.second is not None else one_text_note(classifier.labels)),
             *encoding.notes,
+            *displaced(encoding, own_spans(encoding, options), decision.players.places),
             *attribution.notes,
             *query.notes(),
             *plan.unused_settings(attribution),

@@ -20,6 +20,7 @@ EXTRAS = {  # an import that may be missing, and the extra of piste that brings 
     "mcp": "mcp",
     "pandas": "pandas",
     "shap": "shap",
+    "spacy": "spacy",
     "anywidget": "notebook",
     "traitlets": "notebook",
 }

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
+import reprlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -20,7 +23,9 @@ if TYPE_CHECKING:
     from piste.lexicon import Lexicon
 
 __all__ = ["Options"]
-UNITS = ("word", "token", "sentence")
+UNITS = ("word", "token", "phrase", "noun-chunk", "sentence", "span")
+Spans = tuple[tuple[int, int], ...]  # first character, and the one after the last; in order
+OPEN, CLOSE = "[[", "]]"  # the marks around a span
 REPEATS = ("shared", "separate")
 LONG = ("truncate", "windows")
 Effort = Literal["quick", "light", "normal", "thorough"]
@@ -61,6 +66,43 @@ def share(name: str, given: Any) -> float:
     return float(given)
 
 
+def flag(name: str, given: Any) -> bool:
+    """The check for yes or no."""
+    if not isinstance(given, bool):
+        raise SettingError(f"{name} is {given!r}.", "Give True or False.")
+    return given
+
+
+def as_spans(name: str, given: Any) -> Spans:
+    """The check for spans: pairs of numbers, or text such as "0-12, 20-31"."""
+    try:
+        pairs = _written(given) if isinstance(given, str) else [tuple(pair) for pair in given]
+    except TypeError:
+        pairs = [()]
+    wrong = [pair for pair in pairs if len(pair) != 2]
+    if wrong:
+        raise SettingError(
+            f"{name} is {reprlib.repr(given)}.", 'Give [(start, end), ...], or "0-12, 20-31".'
+        )
+    each = sorted((whole_number(name, a, 0), whole_number(name, b, 0)) for a, b in pairs)
+    for start, end in each:
+        if end <= start:
+            raise SettingError(f"{name} has {start}-{end}, which holds nothing.", "Swap its ends.")
+    for one, other in pairwise(each):
+        if other[0] < one[1]:
+            raise SettingError(
+                f"{name} has {one[0]}-{one[1]} and {other[0]}-{other[1]}, which overlap.",
+                "A character belongs to one span: end one before the other begins.",
+            )
+    return tuple(each)
+
+
+def _written(given: str) -> list[tuple[Any, ...]]:
+    """Spans in writing; what is none has another length than two."""
+    found = [re.fullmatch(r"\s*(\d{1,9})\s*-\s*(\d{1,9})\s*", one) for one in given.split(",")]
+    return [() if one is None else (int(one[1]), int(one[2])) for one in found]
+
+
 def setting(
     default: Any,
     help: str,
@@ -94,7 +136,21 @@ class Options:
         "Explain why the target rather than this label: name, index, runner-up or predicted.",
         str,
     )
-    unit: str = setting("word", "What gets a score: word, token or sentence.", str, names=UNITS)
+    unit: str = setting(
+        "word",
+        "What gets a score: word, token, phrase, noun-chunk (needs spaCy), sentence or span.",
+        str,
+        names=UNITS,
+    )
+    spans: Spans | None = setting(
+        None,
+        "Units of your own, by characters: 0-12,20-31. The rest is cut by unit; with unit span,"
+        " each stretch between them is one.",
+        tuple,
+        as_spans,
+    )
+    pair_spans: Spans | None = setting(None, "The same for the second text.", tuple, as_spans)
+    marks: bool = setting(False, "Units of your own, by marks in the text: [[a unit]].", bool, flag)
     repeats: str = setting(
         "shared", "Repeated words: shared (one score) or separate.", str, names=REPEATS
     )
@@ -143,11 +199,42 @@ class Options:
             given, check = getattr(self, field.name), field.metadata["check"]
             if check is not None and not (given is None and field.default is None):
                 object.__setattr__(self, field.name, check(field.name, given))
+        self._check_spans()
         if self.refine is not None and self.lexicon is None:
             raise SettingError(
                 f"refine is {self.refine}, and there is no lexicon to refine.",
                 "Give a lexicon too, or a budget instead of refine.",
             )
+
+    def _check_spans(self) -> None:
+        given = self.spans is not None or self.pair_spans is not None
+        if self.unit == "span" and not (given or self.marks):
+            raise SettingError(
+                "unit is 'span', and there are no spans.",
+                f"Give spans=[(start, end), ...], or marks=True and {OPEN}units{CLOSE} in it.",
+            )
+        if self.marks and given:
+            raise SettingError(
+                "marks and spans are both given.", "Mark the units in the text, or give spans."
+            )
+        if self.has_spans and self.lexicon is not None:
+            raise SettingError(
+                "A lexicon holds words, and spans are units of one text.",
+                "Leave the lexicon out, or the spans and marks.",
+            )
+
+    def check_many(self) -> None:
+        """Refuse what is of one text, where there are many."""
+        if self.spans or self.pair_spans:
+            raise SettingError(
+                "spans are of one text, and there are many.",
+                f"Mark the units in each: {OPEN}a unit{CLOSE}, and marks=True (--marks).",
+            )
+
+    @property
+    def has_spans(self) -> bool:
+        """Whether units are given, in whatever form."""
+        return bool(self.spans or self.pair_spans or self.marks)
 
     @classmethod
     def of(cls, **given: Any) -> Options:

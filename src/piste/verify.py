@@ -24,8 +24,9 @@ from piste.methods.every_class import Classes
 from piste.models.fingerprint import difference, identity, rounding
 from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier
-from piste.models.query import Meter, Progress
+from piste.models.query import Meter
 from piste.options import ALL, Options
+from piste.progress import Progress, watching
 from piste.result.comparable import decided
 from piste.result.explanation import Explanation
 from piste.result.scores import score
@@ -93,7 +94,7 @@ def verify(
     *,
     method: Method | None = None,
     lexicon: Lexicon | str | os.PathLike[str] | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Verification:
     """Ask the model again and make the explanation again, with the recorded settings.
 
@@ -113,7 +114,8 @@ def verify(
         return Verification(explanation, (*own, *untried, _versions(explanation)), None)
     again, failed = None, None
     try:
-        again = trial.explained(method, lexicon, progress)
+        with watching(progress, "Asking the model") as told:
+            again = trial.explained(method, lexicon, told)
     except PisteError as error:
         failed = Check("scores", UNKNOWN, f"not made again: {error.cause}", error.remedy)
     scores = failed or _scores(explanation, again or explanation)

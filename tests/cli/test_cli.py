@@ -261,3 +261,27 @@ def test_a_text_without_quotes(command):
     found = CliRunner().invoke(app, [command, "The", "plot", "is", "thin"])
     assert isinstance(found.exception, piste.PisteError)
     assert 'Put it in quotes: "The plot is thin"' in str(found.exception)
+
+
+def test_units_of_ones_own_on_the_command_line(tmp_path):
+    marked = "The [[plot is thin]], but [[the acting is superb]]."
+    given = {
+        "marks": ("explain", marked, "--marks", "--unit", "span"),
+        "spans": (
+            "explain",
+            "The plot is thin, but the acting is superb.",
+            "--spans",
+            "4-16,22-42",
+            "--unit",
+            "span",
+        ),
+    }
+    for name, arguments in given.items():
+        out = tmp_path / f"{name}.json"
+        result = run(*arguments, "--method", "occlusion", "--json", str(out), "--quiet")
+        assert result.returncode == 0, result.stderr
+        players = [player["text"] for player in json.loads(out.read_text())["players"]]
+        assert players[1::2] == ["plot is thin", "the acting is superb"]
+    overlapping = run("explain", TEXT, "--spans", "0-9,4-12")
+    assert overlapping.returncode == 2
+    assert b"which overlap" in overlapping.stderr

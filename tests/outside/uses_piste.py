@@ -35,6 +35,13 @@ piste.explain("A text.", method=piste.Context(effort="quick"), tolerance=0.1)
 assert_type(explanation.predict([0, 1]), piste.Prediction)
 assert_type(explanation.pairs(3), list[piste.Pair])
 
+many = piste.explain(["A text.", "Another."], classifier, progress=True)
+assert_type(many, piste.Explanations)
+assert_type(many[0], piste.Explanation | piste.Failure)
+assert_type(many.explained, list[piste.Explanation])
+assert_type(piste.explain((text for text in ["A text."]), classifier), piste.Explanations)
+piste.explain("A text.", piste.from_embedding(lambda texts: [[1.0] for _ in texts], to="A"))
+
 comparison = piste.compare("A text.", methods=["slalom", piste.adapt({"text": 1.0})], measure=True)
 assert_type(comparison.explanations["slalom"], piste.Explanation)
 assert_type(comparison.measured["slalom"].deletion, float | None)

@@ -37,12 +37,34 @@ def furnish(folder: Path, tokenizer: Any, language_model: Any) -> None:
     source = Path(piste.__file__).parent / "models" / "demo"
     for name in ("my-org/my-classifier", "path/to/saved_model"):
         shutil.copytree(source, folder / name)
+    _write_reranker(source, folder / "my-org/my-reranker")
     language_model.save_pretrained(folder / "path/to/llm")
     tokenizer.save_pretrained(folder / "path/to/llm")
     (folder / "review.txt").write_text(REVIEWS[0][0] + "\n")
     (folder / "long-review.txt").write_text(LONG + "\n")
     (folder / "prompt.txt").write_text(PROMPT)
     _write_data(folder)
+
+
+def _write_reranker(source: Path, folder: Path) -> None:
+    """The embedded model with one output: how much more it says the second label than the first."""
+    import torch
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    two = AutoModelForSequenceClassification.from_pretrained(source)
+    one = AutoModelForSequenceClassification.from_pretrained(
+        source,
+        num_labels=1,
+        id2label={0: "score"},
+        label2id={"score": 0},
+        ignore_mismatched_sizes=True,
+    )
+    with torch.no_grad():
+        head, both = list(one.parameters())[-2:], list(two.parameters())[-2:]
+        for single, double in zip(head, both, strict=True):
+            single.copy_(double[1:] - double[:1])
+    one.save_pretrained(folder)
+    AutoTokenizer.from_pretrained(source).save_pretrained(folder)
 
 
 def _write_data(folder: Path) -> None:

@@ -323,7 +323,7 @@ def test_a_summary_of_rows_without_context(tmp_path, demo):
 def test_a_summary_needs_scores_of_words(tmp_path, demo):
     data = written(tmp_path / "data.jsonl")
     piste.run(data, demo, tmp_path / "out", method="occlusion")
-    with pytest.raises(PisteError, match="run it with one of them"):
+    with pytest.raises(PisteError, match="use one of them"):
         summarise(tmp_path / "out")
 
 

@@ -108,7 +108,7 @@ def test_special_tokens_in_the_text_are_players_not_frame(bert):
 
 
 def test_unknown_unit_and_repeats_list_the_valid_ones(bert):
-    with pytest.raises(SettingError, match="word, token, sentence"):
+    with pytest.raises(SettingError, match="word, token, phrase, noun-chunk, sentence, span"):
         split(bert.encode("good"), "words")
     with pytest.raises(SettingError, match="separate"):
         split(bert.encode("good"), repeats="twice")

@@ -465,3 +465,28 @@ def test_a_word_removed_does_not_wait_behind_explanations():
             thread.join()
         assert first[0][0] == 200
         assert len(first[0][1]) <= 1  # the one that ran; not the one that waited
+
+
+def test_units_of_ones_own_are_given_by_characters_or_by_marks(api):
+    plain = {"text": "a good film", "method": "occlusion"}
+    answers = [
+        api.post("/api/explain", json={**plain, "spans": [[2, 11]]}),
+        api.post("/api/explain", json={**plain, "spans": "2-11"}),
+        api.post("/api/explain", json={**plain, "text": "a [[good film]]", "marks": True}),
+    ]
+    for answer in answers:
+        assert answer.status_code == 200, answer.text
+        told = answer.json()
+        assert told["text"] == "a good film"
+        assert [player["text"] for player in told["players"]] == ["a", "good film"]
+    wrong = api.post("/api/explain", json={**plain, "spans": [[2, 99]]})
+    assert (wrong.status_code, "ends at 11" in wrong.text) == (422, True)
+    assert api.post("/api/explain", json={**plain, "marks": "yes"}).status_code == 422
+
+
+def test_words_of_a_marked_text_are_removed_and_replaced(api):
+    marked = {"text": "a [[good film]]", "marks": True, "method": "occlusion"}
+    gone = api.post("/api/answer", json={**marked, "removed": [1]})
+    edited = api.post("/api/edit", json={**marked, "edits": [{"player": 1, "text": "bad book"}]})
+    assert gone.status_code == edited.status_code == 200, gone.text + edited.text
+    assert edited.json()["text"] == "a bad book"

@@ -88,6 +88,19 @@ def test_a_text_is_explained_and_linked_both_ways(tab: Opened, server: Running) 
     assert all(url.startswith((server.url, "blob:")) for url in tab.requests)
 
 
+def test_marks_in_the_text_make_units_of_ones_own(tab: Opened, server: Running) -> None:
+    tab.goto(server.url)
+    tab.finished()
+    page = tab.page
+    page.locator("#options").evaluate("fold => { fold.open = true; }")
+    page.locator("#marks").check()
+    tab.explain("The [[plot is thin]], but [[the acting is superb]].", unit="span")
+    assert page.locator("#text").text_content() == "The plot is thin, but the acting is superb."
+    tab.word("the acting is superb").click()
+    expect(page.locator("#answer")).to_contain_text("negative")
+    assert tab.complaints == []
+
+
 def test_the_page_starts_with_an_example_that_is_explained(tab: Opened, server: Running) -> None:
     tab.goto(server.url)
     tab.finished()

@@ -9,11 +9,12 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from piste.options import Options
+from piste.options import UNITS, Options
 
 Command = TypeVar("Command", bound=Callable[..., None])
 PANEL = "How to explain"
 SHOWN: Any = {"rich_help_panel": "What to show"}
+OF_ONE_TEXT = ("spans", "pair_spans")
 NOT_SHOWN = ("batch_tokens",)  # for programs: the scores stay the same
 
 
@@ -36,6 +37,7 @@ def takes_settings(leave_out: Collection[str] = ()) -> Callable[[Command], Comma
 
 def _parameter(field: dataclasses.Field[Any]) -> Parameter:
     kind, names = field.metadata["kind"], field.metadata["names"]
+    kind = str if kind is tuple else kind  # spans, in writing
     completion = among(*names) if names else None
     option = typer.Option(
         help=field.metadata["help"], autocompletion=completion, rich_help_panel=PANEL
@@ -92,7 +94,8 @@ Method = Annotated[
 Unit = Annotated[
     str,
     typer.Option(
-        help="word, token or sentence.", autocompletion=among("word", "token", "sentence")
+        help="word, token, phrase, noun-chunk or sentence.",
+        autocompletion=among(*UNITS[:-1]),
     ),
 ]
 Seed = Annotated[int, typer.Option(help="Same seed, same scores.")]

@@ -11,7 +11,7 @@ from piste.errors import SettingError, printable
 STAGES = {"lexicon": "Sequences for the lexicon", "texts": "Texts"}
 
 
-@options.takes_settings(leave_out=("lexicon",))
+@options.takes_settings(leave_out=("lexicon", *options.OF_ONE_TEXT))
 def run(
     data: options.Data,
     out: Annotated[Path, typer.Option(help="Folder for the results; a stopped run resumes.")],

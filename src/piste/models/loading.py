@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 
 BACKENDS = ("auto", "torch", "openvino")
 PRECISIONS = ("f32", "bf16")
+CLASSIFYING = "text-classification"
 
 
 def load(
@@ -37,10 +38,11 @@ def load(
 ) -> HuggingFaceClassifier | CompiledClassifier | OnnxClassifier:
     """A Hugging Face text classifier: a hub name, a directory, or a `PreTrainedModel`.
 
-    A directory with a tokenizer and an ONNX file, but no torch weights, runs in OpenVINO.
+    Also what holds a model and its tokenizer: a `TextClassificationPipeline`, a `CrossEncoder` of
+    sentence-transformers. A directory with a tokenizer and an ONNX file, but no torch weights, runs
+    in OpenVINO. Without an argument it is the small sentiment model that ships with piste.
 
-    Without an argument it is the small sentiment model that ships with piste. A model object
-    without a known origin needs its `tokenizer` (an object, a name or a directory).
+    tokenizer: an object, a name or a directory; without it, that of where the model came from.
 
     device: "cpu", "cuda", "mps" ...; None leaves a model object where it is, and loads to the CPU.
     backend: "auto" compiles the model with OpenVINO when that is installed, the model is on the
@@ -56,6 +58,7 @@ def load(
         raise choices("backend", backend, BACKENDS)
     if precision is not None:
         _check_precision(precision, device, backend)
+    model, tokenizer = _unwrapped(model, tokenizer)
     started = time.perf_counter()
     coarse = precision == "bf16"
     classifier = _exported(model, tokenizer, device, backend, coarse) or _pretrained(
@@ -68,6 +71,27 @@ def load(
         time.perf_counter() - started,
     )
     return classifier
+
+
+def _unwrapped(model: Any, tokenizer: Any) -> tuple[Any, Any]:
+    """Model and tokenizer; those of an object that holds both, a pipeline or a cross-encoder."""
+    if isinstance(model, str | os.PathLike) or not _holds_model(model):
+        return model, tokenizer
+    kind, task = type(model).__name__, getattr(model, "task", "") or CLASSIFYING
+    if task != CLASSIFYING or "ZeroShot" in kind:
+        raise ModelError(
+            f"A {kind} is for {task}, not for {CLASSIFYING}: its labels are not the model's.",
+            "Wrap what turns texts into scores: piste.from_function(fn).",
+        )
+    tokenizer = model.tokenizer if tokenizer is None else tokenizer
+    for what, part in (("model", model.model), ("tokenizer", tokenizer)):
+        if part is None:
+            raise ModelError(f"This {kind} has no {what}.", "Pass both: load(model, tokenizer).")
+    return model.model, tokenizer
+
+
+def _holds_model(given: Any) -> bool:
+    return hasattr(given, "model") and hasattr(given, "tokenizer")
 
 
 def _check_precision(precision: str, device: str | None, backend: str) -> None:
@@ -147,16 +171,16 @@ def _exported(
     return load_onnx(file, folder, tokenizer, os.fspath(model))
 
 
-def as_classifier(given: Classifier | str | None) -> Classifier:
+def as_classifier(given: Classifier | str | os.PathLike[str] | None) -> Classifier:
     """A classifier from any accepted form: an object, a name, a directory; None: the embedded."""
     if given is None:
         return _embedded()
-    if isinstance(given, str):
+    if isinstance(given, str | os.PathLike):
         return load(given)
     if hasattr(given, "encode") and hasattr(given, "logits"):
         return given
-    if hasattr(given, "model") and hasattr(given, "tokenizer"):  # a transformers pipeline
-        return load(given.model, given.tokenizer)
+    if _holds_model(given) or (hasattr(given, "config") and hasattr(given, "forward")):
+        return load(given)
     if any(hasattr(given, name) for name in ("predict_proba", "decision_function", "predict")):
         return _from_estimator(given)
     raise SettingError(

@@ -23,12 +23,12 @@ from piste.models.protocol import (
 )
 from piste.models.sharing import Gathering
 from piste.options import BATCH_TOKENS
+from piste.progress import Progress
 from piste.text.encoding import TYPE, Frame
 
 log = logging.getLogger(__name__)
 
 GRADIENT_SHARE = 8  # times fewer tokens at once where every layer's activations are kept
-Progress = Callable[[int, int], None]  # sequences answered, planned (never fewer)
 OnRound = Callable[[Mapping[str, FloatArray]], None]  # scores so far, by name, each [players]
 Answer = TypeVar("Answer")
 

@@ -24,8 +24,13 @@ from piste.arrays import FloatArray, IntArray
 from piste.models.protocol import Classifier
 from piste.options import BATCH_TOKENS
 
+THREADS = 16  # explanations at once, whose sequences share batches
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+
+class Abandoned(Exception):
+    """Raised where an explanation asks that nobody waits for any more."""
 
 
 @dataclass
@@ -47,6 +52,7 @@ class Gathering:
     classifier: Classifier
     active: int = 0  # threads that may ask
     waiting: list[list[_Question]] = field(default_factory=list)  # by thread
+    abandoned: bool = False  # nobody wants the answers any more
     lock: threading.Condition = field(default_factory=threading.Condition)  # held by who works
 
     def answers(self, matrices: Sequence[IntArray]) -> tuple[list[FloatArray], float]:
@@ -57,6 +63,8 @@ class Gathering:
         with self.lock:
             self.waiting.append(questions)
             while any(question.is_open for question in questions):
+                if self.abandoned:
+                    raise Abandoned
                 if len(self.waiting) >= self.active:
                     self._answer_all()
                 else:
@@ -73,11 +81,19 @@ class Gathering:
             self.active -= 1
             self.lock.notify_all()
 
+    def abandon(self) -> None:
+        """Have every thread end at its next question."""
+        self.abandoned = True  # heard between two batches, while the lock is held for all
+        with self.lock:
+            self.lock.notify_all()
+
     def _answer_all(self) -> None:
         """Ask the model for everything that waits, longest first; the lock is held."""
         asked, self.waiting = list(chain.from_iterable(self.waiting)), []
         try:
             for length in sorted({question.ids.shape[1] for question in asked}, reverse=True):
+                if self.abandoned:
+                    break
                 self._answer([one for one in asked if one.ids.shape[1] == length])
         except BaseException as error:  # SystemExit of a user's function: it ends all of them
             for question in asked:
@@ -133,7 +149,11 @@ def together(
         for start in range(0, len(items), max(1, threads)):
             group = items[start : start + max(1, threads)]
             gathering = Gathering(classifier, active=len(group))
-            yield from pool.map(partial(_one, gathering, work), group)
+            try:
+                yield from pool.map(partial(_one, gathering, work), group)
+            except BaseException:  # interrupted, or left: the threads need not end their work
+                gathering.abandon()
+                raise
 
 
 def _one(gathering: Gathering, work: Callable[[Gathering, Item], Result], item: Item) -> Result:

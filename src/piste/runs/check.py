@@ -27,7 +27,7 @@ from piste.runs.model_change import ModelChange
 from piste.runs.run import RunSettings, run
 from piste.runs.run_comparison import RunTables, compared, mirrored, same_target
 from piste.runs.run_lexicon import LEXICON, StageProgress
-from piste.runs.run_summary import Manifest, read_manifest
+from piste.runs.run_summary import RunFacts, read_manifest
 from piste.runs.shards import Shard
 
 ALPHA = 0.01  # one check in a hundred of an unchanged model reports something
@@ -139,7 +139,7 @@ def _loaded(classifier: Classifier | str | None, settings: Raw) -> Classifier | 
     return load(classifier, device=how.device, trust_remote_code=how.trust_remote_code)
 
 
-def _check_labels(manifest: Manifest, classifier: Classifier) -> None:
+def _check_labels(manifest: RunFacts, classifier: Classifier) -> None:
     """Refuse a model that chooses from other labels, before it is asked."""
     labels = tuple(classifier.labels or ())
     if labels and manifest.labels and labels != manifest.labels:

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeGuard, cast
+from typing import Any
 
 import numpy as np
 
 from piste.arrays import FloatArray
-from piste.data import DEFAULT, Columns, Example, read_examples
+from piste.data import DEFAULT, Columns, Example, Texts, held, read_examples, source_name
 from piste.errors import InputError, SettingError
 from piste.files import also_written
 from piste.methods.base import Method
@@ -31,7 +31,6 @@ from piste.text.players import split as split_text
 FIVE = ("context", "slalom", "lime", "kernel-shap", "occlusion")
 SEARCHED = 10_000  # rows among which a text with human marks is sought
 HEAD = 64  # rows among which texts are sought that the model is known again by
-DataSource = str | os.PathLike[str] | Sequence[Example]
 TextsDone = Callable[[int, int | None], None]  # texts done, texts in all where that is known
 
 
@@ -84,7 +83,7 @@ class Evaluation:
 
 
 def evaluate(
-    data: DataSource,
+    data: Texts,
     classifier: Classifier | str | None = None,
     methods: Sequence[str | Method | View] = FIVE,
     metrics: Sequence[str] = USUAL,
@@ -97,31 +96,33 @@ def evaluate(
 ) -> Evaluation:
     """Explain every text by every method, and measure what each explanation is worth.
 
-    data: a file or folder (JSON lines, CSV, Parquet), a data set's name, or examples.
+    data: a file or folder (JSON lines, CSV, Parquet), a data set's name, or an object: examples, a
+    `datasets.Dataset`, a data frame, an iterator.
     methods: names, objects, or "slalom:value" to rank by another of a method's scores.
     out: a folder to keep the rows in; a run that was stopped goes on where it was.
     train: labelled texts for the "naive-bayes" metric.
     more: columns and split, which say where in the data the texts are, and the settings of
     `Options`: target, unit, seed, budget ...
     """
+    data = held(data)
     columns: Columns = more.pop("columns", DEFAULT)
     split: str = more.pop("split", "train")
     plan = _planned(classifier, methods, metrics, Options.of(**more))
     limit = None if limit is None else whole_number("limit", limit, 1)
-    check_data(metrics, _examples(data, columns, limit, split), columns, train)
+    check_data(metrics, read_examples(data, columns, limit=limit, split=split), columns, train)
     if train is not None:
         plan = replace(plan, reference=_reference(plan, read_examples(train, columns)))
     trained_on = None if train is None else f"{train} ({_digest(plan.reference)})"
-    told = plan.told(_source(data), split, trained_on)
+    told = plan.told(source_name(data), split, trained_on)
     store = None
     if out is not None:
-        head = list(islice(_examples(data, columns, limit, split), HEAD))
+        head = list(islice(read_examples(data, columns, limit=limit, split=split), HEAD))
         model = fingerprint(plan.classifier, samples(head))
         store = Store.open(Path(out), told | {FINGERPRINT: model})
     done = {row["index"]: row for row in store.rows()} if store else {}
     total = None if watch is None else _count(data, columns, limit, split)
     rows: list[StoredRow] = []
-    for index, example in enumerate(_examples(data, columns, limit, split)):
+    for index, example in enumerate(read_examples(data, columns, limit=limit, split=split)):
         row = done.get(index)
         if row is None or row.get("stamp") != stamp(example) or row.get("failed") or "error" in row:
             known = {"index": index, "id": example.id, "stamp": stamp(example)}
@@ -132,7 +133,7 @@ def evaluate(
         if watch is not None:
             watch(len(rows), total)
     if not rows:
-        raise InputError(f"There is no text in {_source(data)}.", "Check the file or the list.")
+        raise InputError(f"There is no text in {source_name(data)}.", "Check the file or the list.")
     return Evaluation(tuple(view.name for view in plan.views), plan.metrics, rows, told)
 
 
@@ -157,32 +158,11 @@ def check_data(
         )
 
 
-def _count(data: DataSource, columns: Columns, limit: int | None, part: str) -> int | None:
+def _count(data: Texts, columns: Columns, limit: int | None, part: str) -> int | None:
     """The number of texts; None for a data set of the hub, which is only streamed."""
-    if _named(data) and not Path(data).exists():
+    if isinstance(data, str | os.PathLike) and not Path(data).exists():
         return limit
-    return sum(1 for _ in _examples(data, columns, limit, part))
-
-
-def _named(data: object) -> TypeGuard[str | os.PathLike[str]]:
-    return isinstance(data, str | os.PathLike)
-
-
-def _source(data: DataSource) -> str:
-    return os.path.normpath(data) if _named(data) else "examples"
-
-
-def _examples(
-    data: DataSource, columns: Columns, limit: int | None, part: str
-) -> Iterator[Example]:
-    if _named(data):
-        return read_examples(data, columns, limit=limit, split=part)
-    for example in cast("Sequence[object]", data):
-        if not isinstance(example, Example):
-            raise SettingError(
-                f"A {type(example).__name__} is no example.", 'Give piste.Example("id", "text").'
-            )
-    return islice(iter(cast("Sequence[Example]", data)), limit)
+    return sum(1 for _ in read_examples(data, columns, limit=limit, split=part))
 
 
 def _planned(
@@ -204,6 +184,7 @@ def _planned(
             'Metrics need the model to read the whole text, and long="windows" never does.',
             'Use long="truncate".',
         )
+    options.check_many()
     views = tuple(View.of(given) for given in methods)
     names = [view.name for view in views]
     twice = [name for name in names if names.count(name) > 1]

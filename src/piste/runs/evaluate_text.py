@@ -12,7 +12,7 @@ import numpy as np
 from piste.arrays import FloatArray
 from piste.data import Example, label_number
 from piste.decision import Decision
-from piste.errors import PisteError, choices
+from piste.errors import choices, reason
 from piste.explain import explain
 from piste.methods import find_method
 from piste.methods.base import Method
@@ -132,11 +132,6 @@ def judged(example: Example, plan: Plan) -> StoredRow:
         seen[view.name] = explanation
     row["agreement"] = {"views": list(seen), "matrix": _plain(agreement(list(seen.values())))}
     return row
-
-
-def reason(error: Exception) -> str:
-    """The message for a text or a method that failed."""
-    return str(error) if isinstance(error, PisteError) else f"{type(error).__name__}: {error}"
 
 
 def _lacking(plan: Plan, case: Case) -> dict[str, str]:

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
-from piste.data import Columns, Example, read_examples
-from piste.errors import InputError, ModelError
+from piste.data import Columns, Example, Texts, read_examples, source_name
+from piste.errors import InputError, ModelError, reason
 from piste.explain import explain
 from piste.lexicon import Lexicon
 from piste.methods.base import Method
 from piste.models.fingerprint import Fingerprint, difference, digests
 from piste.models.loading import load
 from piste.models.protocol import Classifier
-from piste.models.sharing import Gathering, together
+from piste.models.sharing import THREADS, Gathering, together
 from piste.options import Options
 from piste.result.explanation import Explanation
 from piste.runs.commits import Commit, Destination, rows_digest
-from piste.runs.evaluate_text import reason
 from piste.runs.shards import Shard, stage
 from piste.runs.store import stamp
 from piste.surrogates import algebra
 
-THREADS = 16  # explanations at once, whose sequences share batches
 Numbered = tuple[int, list[tuple[int, Example]]]  # a shard's number, its texts with theirs
 
 
@@ -82,7 +81,7 @@ class RunJob:
 class Source:
     """The texts of a run as a stream of shards; small enough to send to a worker."""
 
-    data: str
+    data: Texts  # that can be read more than once
     columns: Columns
     limit: int | None
     split: str
@@ -96,14 +95,15 @@ class Source:
         rows = list(islice(self.examples(), self.shard))
         if not rows:
             raise InputError(
-                f"There is no text in {self.data}.",
+                f"There is no text in {source_name(self.data)}.",
                 "Check that it has rows; --split and --limit choose among them.",
             )
         return rows
 
     def count(self) -> int | None:
         """The number of rows; of a data set of the hub, which is only streamed, the limit."""
-        return sum(1 for _ in self.examples()) if Path(self.data).exists() else self.limit
+        streamed = isinstance(self.data, str | os.PathLike) and not Path(self.data).exists()
+        return self.limit if streamed else sum(1 for _ in self.examples())
 
     def texts(self) -> Iterator[str]:
         """The texts of all rows that have one."""

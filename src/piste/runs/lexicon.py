@@ -22,7 +22,7 @@ from scipy import sparse
 
 from piste.arrays import FloatArray, IntArray, Ragged
 from piste.design import portions
-from piste.errors import InputError, SettingError
+from piste.errors import InputError, SettingError, reason
 from piste.lexicon import Key, Lexicon
 from piste.methods.every_class import columns
 from piste.models.fingerprint import fingerprint, word_samples
@@ -31,7 +31,6 @@ from piste.models.protocol import Classifier, WithTokens
 from piste.models.query import Query
 from piste.options import BATCH_TOKENS, whole_number
 from piste.runs.answer_store import AnswerStore
-from piste.runs.evaluate_text import reason
 from piste.runs.store import FINGERPRINT
 from piste.surrogates.slalom.large import Errors, fit_large
 from piste.surrogates.slalom.model import LengthScale, SlalomModel, count_matrix

@@ -18,9 +18,8 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from typing import Any
 
-from piste.errors import ModelError, PisteError, few
+from piste.errors import ModelError, PisteError, few, reason
 from piste.runs.commits import Commit, Destination
-from piste.runs.evaluate_text import reason
 from piste.runs.job import Maker, Numbered, RunJob, Source
 
 log = logging.getLogger(__name__)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict, dataclass
 from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
 
+from piste.data import source_name
 from piste.decision import SameLabel, resolve_target
 from piste.errors import SettingError
 from piste.extras import versions
@@ -67,7 +67,7 @@ def open_folder(
 ) -> None:
     """Write the manifest, or compare it with the existing one."""
     told = {
-        "data": os.path.normpath(source.data),
+        "data": source_name(source.data),
         "split": source.split,
         "columns": asdict(source.columns),
         "model": classifier.name,

@@ -62,8 +62,9 @@ def on_ray(
 def _from_anywhere(source: Source, job: RunJob) -> tuple[Source, RunJob]:
     """Both with absolute paths: workers of a Ray that runs already started in another folder."""
 
-    def absolute(name: str) -> str:
-        return os.path.abspath(name) if os.path.exists(name) else name
+    def absolute(name: Any) -> Any:
+        named = isinstance(name, str | os.PathLike)
+        return os.path.abspath(name) if named and os.path.exists(name) else name
 
     model = None if job.model is None else absolute(job.model)
     lexicon = None if job.lexicon is None else absolute(job.lexicon)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from piste.data import DEFAULT, Columns, Example
+from piste.data import DEFAULT, Columns, Example, Texts, held
 from piste.errors import SettingError, choices
 from piste.lexicon import Lexicon
 from piste.methods import find_method
@@ -71,7 +71,7 @@ class RunSettings:
 
 
 def run(
-    data: str | os.PathLike[str],
+    data: Texts,
     classifier: Classifier | str | None = None,
     out: str | os.PathLike[str] = "run",
     *,
@@ -83,6 +83,8 @@ def run(
 ) -> Report:
     """Explain every text of a file, a folder or a data set, into Parquet files in `out`.
 
+    data: a path, the name of a data set of the hub, or what `explain` takes for many texts: a list,
+    a `datasets.Dataset`, a data frame, one of its columns, an iterator (which is read to its end).
     Every text is explained for itself, by context with effort="light": some 20 forward passes of
     it. effort="normal" asks what `explain` asks by default.
     lexicon: words that were fitted once for many texts, for context and slalom: the path of one, or
@@ -103,11 +105,10 @@ def run(
         options=Options.of(**more),
         refine=None if refine is None else whole_number("refine", refine, 0),
     )
+    job.options.check_many()
     shards.check_library()
     _check_workers(settings, job, classifier)
-    source = Source(
-        os.fspath(data), settings.columns, settings.limit, settings.split, settings.shard
-    )
+    source = Source(held(data), settings.columns, settings.limit, settings.split, settings.shard)
     folder, head = Path(out), source.head()
     first = next(iter(usable(head)), head[0])
     lexicon = chosen(job, lexicon, first)

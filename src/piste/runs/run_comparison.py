@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from piste.arrays import FloatArray
 from piste.result.facts import LOW
 from piste.runs import shards
 from piste.runs.model_change import FidelityChange, Flip, Limits, ModelChange, Shift
-from piste.runs.run_summary import Manifest, by_text, named_label, predicted_label, read_manifest
+from piste.runs.run_summary import RunFacts, by_text, named_label, predicted_label, read_manifest
 from piste.runs.shards import MOST_PAIRS
 from piste.runs.word_summary import summarise
 
@@ -51,7 +52,7 @@ class RunTables:
     """A run as the comparison reads it."""
 
     folder: Path
-    manifest: Manifest
+    manifest: RunFacts
     texts: Mapping[int, Row]
     other: Mapping[int, shards.Shard] = field(default_factory=dict)  # of texts explained once more
 
@@ -71,7 +72,7 @@ class RunTables:
 
     def places(self) -> Iterator[tuple[int, Table]]:
         """The words of every text, in the order of the texts."""
-        for table in by_text(self.folder, PLACES, ()):
+        for table in by_text(partial(shards.read, self.folder), PLACES, ()):
             index = table["index"][0]
             yield index, self.other[index].players if index in self.other else table
 
@@ -168,7 +169,7 @@ def _beyond_chance(chances: Sequence[float], alpha: float) -> Sequence[bool]:
     return [bool(value <= alpha) for value in adjusted]
 
 
-def mirrored(manifest: Manifest) -> bool:
+def mirrored(manifest: RunFacts) -> bool:
     """Whether what speaks against one label speaks for the other."""
     return len(manifest.labels) == 2 and manifest.outputs in ("classes", None)
 
@@ -184,7 +185,7 @@ def _tells(before: RunTables, after: RunTables, index: int) -> bool:
     return reliable and (mirrored(before.manifest) or same_target(*rows))
 
 
-def _side(row: Row, manifest: Manifest) -> tuple[str, float]:
+def _side(row: Row, manifest: RunFacts) -> tuple[str, float]:
     """The label towards which effects are told, and the sign that they get by it."""
     if not mirrored(manifest):
         return row["target"], 1.0

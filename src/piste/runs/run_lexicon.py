@@ -37,9 +37,10 @@ def chosen(job: RunJob, wanted: Wanted, first: Example) -> Wanted:
                 "Give a lexicon too (--lexicon FILE or --build-lexicon), or an effort instead.",
             )
         return False
-    if first.pair is not None:
+    if first.pair is not None or job.options.has_spans:
+        kind = "pairs" if first.pair is not None else "spans of their own, by marks"
         raise SettingError(
-            "A lexicon holds words of single texts, and the data holds pairs.",
+            f"A lexicon holds words of single texts, and the data holds {kind}.",
             "Leave lexicon and refine out.",
         )
     if job.method not in (METHODS["context"], METHODS["slalom"]):

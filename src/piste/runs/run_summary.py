@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -39,11 +40,15 @@ IN_CONTEXT = ("effect", "effect_error")  # of a run with context
 WHERE = ("index", "word", "start", "end")
 TEXT_COLUMNS = ("index", "id", "target", "label", "score", "probability", "error")
 Rows = dict[str, list[Any]]
+Table = dict[str, list[Any]]
+Read = Callable[..., Iterator[Table]]  # of (kind, columns, optional): the tables of a run, in order
 _Slots = dict[int, Excerpt]  # by rank
 
 
 @dataclass(frozen=True)
-class Manifest:
+class RunFacts:
+    """What holds for all texts of a run."""
+
     model: str
     labels: tuple[str, ...]
     ended: bool
@@ -65,27 +70,31 @@ class _Tallies:
 
 def summarise_run(folder: Path) -> Summary:
     """The words, pairs and classes of a run, with example texts."""
-    manifest = read_manifest(folder)
+    return summed_up(str(folder), read_manifest(folder), partial(shards.read, folder))
+
+
+def summed_up(source: str, facts: RunFacts, read: Read) -> Summary:
+    """The same of tables that `read` gives."""
     tallies = _Tallies()
-    _read_texts(folder, manifest, tallies)
-    for rows in by_text(folder, COLUMNS, IN_CONTEXT):
+    _read_texts(read, facts, tallies)
+    for rows in by_text(read, COLUMNS, IN_CONTEXT):
         text = tallies.texts.get(rows["index"][0])
         if text is not None:
-            _tally(rows, text, manifest.labels, tallies)
-    _count_pairs(folder, manifest.labels, tallies)
-    summary = _summed(folder, manifest, tallies)
-    _add_examples(folder, summary, tallies)
+            _tally(rows, text, facts.labels, tallies)
+    _count_pairs(read, facts.labels, tallies)
+    summary = _summed(source, facts, tallies)
+    _add_examples(read, summary, tallies)
     return summary
 
 
-def _summed(folder: Path, manifest: Manifest, tallies: _Tallies) -> Summary:
+def _summed(source: str, manifest: RunFacts, tallies: _Tallies) -> Summary:
     labels, texts = manifest.labels, list(tallies.texts.values())
     known = [text for text in texts if text.label is not None]
     checked = [text for text in known if text.right is not None]
     shares = {name: sum(t.label == name for t in known) / len(known) for name in labels if known}
     strange = {text.given for text in texts if text.given is not None and text.label is None}
     return Summary(
-        source=str(folder),
+        source=source,
         model=manifest.model,
         labels=labels,
         texts=len(texts) + tallies.failed,
@@ -100,10 +109,10 @@ def _summed(folder: Path, manifest: Manifest, tallies: _Tallies) -> Summary:
     )
 
 
-def read_manifest(folder: Path) -> Manifest:
+def read_manifest(folder: Path) -> RunFacts:
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        return Manifest(
+        return RunFacts(
             str(manifest["model"]),
             tuple(encodable(str(name)) for name in manifest["labels"]),  # as the tables have them
             ENDED in manifest,
@@ -117,10 +126,10 @@ def read_manifest(folder: Path) -> Manifest:
         ) from error
 
 
-def _read_texts(folder: Path, manifest: Manifest, tallies: _Tallies) -> None:
+def _read_texts(read: Read, manifest: RunFacts, tallies: _Tallies) -> None:
     """The texts by number, how many failed, and the pairs of words of all."""
     labels = manifest.labels
-    for table in shards.read(folder, shards.TEXTS, TEXT_COLUMNS, ["pairs"]):
+    for table in read(shards.TEXTS, TEXT_COLUMNS, ["pairs"]):
         pairs = table.get("pairs", [None] * len(table["index"]))
         cells = zip(*(table[column] for column in TEXT_COLUMNS), pairs, strict=True)
         for index, name, target, given, score, probability, error, of_text in cells:
@@ -143,7 +152,7 @@ def _read_texts(folder: Path, manifest: Manifest, tallies: _Tallies) -> None:
             tallies.pairs.add(of_text or (), index, *_side(target, labels))
 
 
-def predicted_label(target: str, score: float, manifest: Manifest) -> str | None:
+def predicted_label(target: str, score: float, manifest: RunFacts) -> str | None:
     """The predicted label, as far as a row tells it: a chosen class may not be the predicted."""
     labels = manifest.labels
     if not manifest.chosen:
@@ -168,9 +177,9 @@ def named_label(label: str | None, labels: tuple[str, ...]) -> str | None:
     return labels[number] if number is not None and number < len(labels) else None
 
 
-def by_text(folder: Path, columns: tuple[str, ...], optional: tuple[str, ...]) -> Iterator[Rows]:
+def by_text(read: Read, columns: tuple[str, ...], optional: tuple[str, ...]) -> Iterator[Rows]:
     """The players' rows, grouped by text."""
-    for table in shards.read(folder, shards.PLAYERS, columns, optional):
+    for table in read(shards.PLAYERS, columns, optional):
         indices = np.array(table["index"], dtype=np.int64)
         cuts = [0, *(np.flatnonzero(np.diff(indices)) + 1).tolist(), len(indices)]
         for first, end in pairwise(cuts):
@@ -208,17 +217,17 @@ def _scores(rows: Rows) -> list[float]:
     return [score or 0.0 for score in rows["effect" if "effect" in rows else "lin"]]
 
 
-def _count_pairs(folder: Path, labels: tuple[str, ...], tallies: _Tallies) -> None:
+def _count_pairs(read: Read, labels: tuple[str, ...], tallies: _Tallies) -> None:
     """Count the texts that hold both words of a pair, wherever pairs are known."""
     if not tallies.pairs.listed:
         return
-    for rows in by_text(folder, ("index", "word"), ()):
+    for rows in by_text(read, ("index", "word"), ()):
         text = tallies.texts.get(rows["index"][0])
         if text is not None and text.tells_pairs:
             tallies.pairs.meet(rows["word"], _side(text.target, labels)[0])
 
 
-def _add_examples(folder: Path, summary: Summary, tallies: _Tallies) -> None:
+def _add_examples(read: Read, summary: Summary, tallies: _Tallies) -> None:
     """Give every listed row its excerpts, in the order in which they were chosen."""
     wanted: dict[int, list[tuple[Place, int, _Slots]]] = defaultdict(list)
     shown: list[tuple[list[Excerpt], _Slots]] = []
@@ -227,7 +236,7 @@ def _add_examples(folder: Path, summary: Summary, tallies: _Tallies) -> None:
         shown.append((examples, slots))
         for rank, place in enumerate(places):
             wanted[place.text].append((place, rank, slots))
-    for rows in by_text(folder, WHERE, (*IN_CONTEXT[:1], "lin", "segment")):
+    for rows in by_text(read, WHERE, (*IN_CONTEXT[:1], "lin", "segment")):
         index = rows["index"][0]
         if index in wanted:
             text = tallies.texts[index]

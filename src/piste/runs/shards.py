@@ -62,6 +62,7 @@ PAIR_FIELDS = {
     "effect": "double",
     "error": "double",
 }
+BY_WORDS = "Words are summed up by the scores of context or slalom: use one of them."
 MOST_PAIRS = 5  # of a text: enough for what words do often, and a row stays small
 PLAYER_COLUMNS = {
     "index": "int64",
@@ -230,7 +231,7 @@ def read(
         if lacking:
             raise FileError(
                 f"The run in {folder} has no {', '.join(lacking)}.",
-                "Words are summed up by the scores of context or slalom: run it with one of them.",
+                BY_WORDS,
             )
         yield table.to_pydict()
 

@@ -67,7 +67,7 @@ def check_text(text: object) -> str:
     if not isinstance(text, str):
         raise InputError(
             f"The text is a {type(text).__name__}, not a string.",
-            "Pass one string; for many texts, call explain() once for each.",
+            "Pass one string, or several in a list.",
         )
     if not text.strip():
         raise InputError("The text is empty.", "Give at least one word to explain.")

@@ -1,7 +1,7 @@
 """Tokens gathered into players. A player's tokens always travel together and in order."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,10 +10,20 @@ from numpy.typing import NDArray
 
 from piste.arrays import IntArray, Ragged
 from piste.errors import InputError
-from piste.options import Options
+from piste.options import Options, Spans
 from piste.result.explanation import Player
 from piste.text.encoding import TYPE, Encoding, Frame
-from piste.text.units import UNITS, Span
+from piste.text.phrases import noun_chunk_spans, phrase_spans
+from piste.text.spans import Cut, divided
+from piste.text.units import Span, sentence_spans, stripped, word_spans
+
+UNITS: dict[str, Callable[[str], list[Span]]] = {
+    "word": word_spans,
+    "phrase": phrase_spans,
+    "noun-chunk": noun_chunk_spans,
+    "sentence": sentence_spans,
+    "span": lambda text: stripped(text, 0, len(text)),  # all that is between spans of one's own
+}
 
 
 @dataclass(frozen=True)
@@ -105,15 +115,26 @@ class Players:
         return Ragged(self.first[rows.values], rows.starts)
 
     @property
+    def places(self) -> list[Span]:
+        """Where each player stands in the text."""
+        return [(player.start, player.end) for player in self.items]
+
+    @property
     def whole(self) -> Ragged:
         """The design with one row: the text itself."""
         return Ragged.table(np.arange(len(self.items))[None, :])
 
 
-def split(encoding: Encoding, unit: str = "word", repeats: str = "shared") -> Players:
-    """Players of the given unit; equal ones share a group unless `repeats` is "separate"."""
-    Options(unit=unit, repeats=repeats)  # refuses others
-    spans, owners = _token_units(encoding) if unit == "token" else _text_units(encoding, unit)
+def split(
+    encoding: Encoding, unit: str = "word", repeats: str = "shared", own: Spans = ()
+) -> Players:
+    """Players of the given unit; equal ones share a group unless `repeats` is "separate".
+
+    own: spans of the encoding's text that are players as they are, whatever the unit.
+    """
+    Options(unit=unit, repeats=repeats, spans=own)  # refuses others
+    tokens_alone = unit == "token" and not own
+    spans, owners = _token_units(encoding) if tokens_alone else _text_units(encoding, unit, own)
     if not owners:
         raise InputError(
             "The model's tokenizer sees nothing in this text.",
@@ -137,14 +158,14 @@ def _trimmed(text: str, span: Span) -> Span:
     return start, start + len(piece.strip())
 
 
-def _text_units(encoding: Encoding, unit: str) -> tuple[list[Span], list[int]]:
+def _text_units(encoding: Encoding, unit: str, wanted: Spans) -> tuple[list[Span], list[int]]:
     """Units of the text, and for each token the unit that owns it."""
     spans: list[Span] = []
     owners: list[int] = []
     segments = encoding.segments
     for segment in (0, 1) if encoding.second is not None else (0,):
         tokens = [s for s, own in zip(encoding.spans, segments, strict=True) if own == segment]
-        units, own = _units_under(encoding.text, tokens, unit)
+        units, own = _units_under(encoding.text, tokens, unit, wanted)
         if encoding.second is not None and not units:
             raise InputError(
                 f"The model's tokenizer sees nothing in the {('first', 'second')[segment]} text.",
@@ -155,11 +176,13 @@ def _text_units(encoding: Encoding, unit: str) -> tuple[list[Span], list[int]]:
     return spans, owners
 
 
-def _units_under(text: str, tokens: Sequence[Span], unit: str) -> tuple[list[Span], list[int]]:
+def _units_under(
+    text: str, tokens: Sequence[Span], unit: str, wanted: Spans
+) -> tuple[list[Span], list[int]]:
     """Units of the stretch of text that these tokens cover, no further, and each token's unit."""
     begin = min((start for start, _ in tokens), default=0)
     end = max((end for _, end in tokens), default=0)
-    spans = [(begin + start, begin + stop) for start, stop in UNITS[unit](text[begin:end])]
+    spans = divided(begin, end, wanted, _cutter(text, tokens, unit))
     if not spans:
         return [], []
     overlaps = _overlaps(tokens, spans)
@@ -168,6 +191,14 @@ def _units_under(text: str, tokens: Sequence[Span], unit: str) -> tuple[list[Spa
         spans[owner] = (spans[owner][0], max(spans[owner][1], spans[unit_index][1]))
     owners = np.maximum.accumulate(merged[[low for low, _ in overlaps]])
     return spans, owners.tolist()
+
+
+def _cutter(text: str, tokens: Sequence[Span], unit: str) -> Cut:
+    """What cuts a stretch of the text into units."""
+    if unit == "token":
+        pieces = sorted({_trimmed(text, token) for token in tokens})
+        return lambda begin, end: [one for one in pieces if begin <= one[0] < one[1] <= end]
+    return lambda begin, end: [(begin + a, begin + b) for a, b in UNITS[unit](text[begin:end])]
 
 
 def _merged(overlaps: Sequence[tuple[int, int]], units: int) -> IntArray:

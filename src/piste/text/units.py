@@ -2,7 +2,6 @@
 
 import re
 import unicodedata
-from collections.abc import Callable
 from functools import lru_cache
 
 Span = tuple[int, int]  # first character, and the one after the last
@@ -46,12 +45,9 @@ def sentence_spans(text: str) -> list[Span]:
     start = 0
     for match in SENTENCE_END.finditer(text):
         if not _is_abbreviation(text, match.start(), match.group()):
-            spans += _stripped(text, start, match.end())
+            spans += stripped(text, start, match.end())
             start = match.end()
-    return spans + _stripped(text, start, len(text))
-
-
-UNITS: dict[str, Callable[[str], list[Span]]] = {"word": word_spans, "sentence": sentence_spans}
+    return spans + stripped(text, start, len(text))
 
 
 def is_character_script(character: str) -> bool:
@@ -125,7 +121,8 @@ def _is_abbreviation(text: str, end: int, mark: str) -> bool:
     return word in ABBREVIATIONS or (len(word) == 1 and word.isalpha() and word != "i")
 
 
-def _stripped(text: str, start: int, end: int) -> list[Span]:
+def stripped(text: str, start: int, end: int) -> list[Span]:
+    """The stretch without spaces at its ends; nothing where it holds nothing else."""
     piece = text[start:end]
     begin = start + len(piece) - len(piece.lstrip())
     return [(begin, start + len(piece.rstrip()))] if piece.strip() else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, create_model
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, create_model
 
 from piste.options import DEFAULT, Options
 from piste.web.settings import MOST_CHARACTERS
@@ -13,13 +13,17 @@ from piste.web.settings import MOST_CHARACTERS
 Name = Annotated[str, Field(max_length=200)]
 PlayerIndex = Annotated[StrictInt, Field(ge=0, lt=MOST_CHARACTERS)]
 MOST_PARTS = 100  # predicted by one request
+MOST_SPANS = 1000
 Request = TypeVar("Request", bound="ExplainRequest")
 # What a client may set: not files of the server's, nor how much memory it takes.
 SETTINGS = {
     setting.name: setting for setting in dataclasses.fields(Options) if setting.metadata["remote"]
 }
-Kind = Literal["text", "whole number", "number"]
-KINDS: dict[type, Kind] = {int: "whole number", float: "number"}
+Kind = Literal["text", "whole number", "number", "yes or no"]
+KINDS: dict[type, Kind] = {int: "whole number", float: "number", bool: "yes or no"}
+Place = Annotated[StrictInt, Field(ge=0, le=MOST_CHARACTERS)]
+Pairs = Annotated[tuple[tuple[Place, Place], ...], Field(max_length=MOST_SPANS)]
+GivenSpans = Annotated[str, Field(max_length=40 * MOST_SPANS)] | Pairs  # "0-12, 20-31", or pairs
 LIMITS: dict[str, dict[str, Any]] = {  # beyond what `Options` checks: one client among others
     "seed": {"ge": 0, "lt": 2**31},
     "budget": {"ge": 1, "le": 20_000},
@@ -103,7 +107,7 @@ def _with_settings(request: type[Request]) -> type[Request]:
 def _field(setting: dataclasses.Field[Any]) -> tuple[Any, Any]:
     """The type and the limits of a setting, as pydantic wants them."""
     kind, names, default = setting.metadata["kind"], setting.metadata["names"], setting.default
-    wanted: Any = {str: Name, int: StrictInt}.get(kind, kind)
+    wanted: Any = {str: Name, int: StrictInt, bool: StrictBool, tuple: GivenSpans}.get(kind, kind)
     if names:
         wanted = Literal[names]
     if default is None:
@@ -135,7 +139,7 @@ class SettingInfo(BaseModel):
     help: str
     kind: Kind
     names: list[str] = Field(description="The values it can have; empty where there are others.")
-    default: str | int | float | None
+    default: bool | str | int | float | None
 
 
 class Models(BaseModel):

@@ -19,6 +19,7 @@ from piste.models.protocol import Classifier
 from piste.options import ALL
 from piste.result.explanation import Explanation
 from piste.result.facts import Cost
+from piste.text.spans import placed
 from piste.web import trials
 from piste.web.job_queue import Job
 from piste.web.requests import (
@@ -118,7 +119,8 @@ class Service:
 
     def decision(self, asked: ExplainRequest) -> OpenDecision:
         options = asked.options()
-        named = (options.target, options.against, options.unit, options.repeats)
+        units = (options.unit, options.repeats, options.spans, options.pair_spans, options.marks)
+        named = (options.target, options.against, *units)
         key = (asked.model, asked.text, asked.pair, *named)
         known = self.decisions.find(key)
         if known is not None:
@@ -166,7 +168,8 @@ class Service:
         """The model's answer to the text with words replaced."""
         explanation = self.explanation(asked, job)
         changes = {edit.player: edit.text for edit in asked.edits}
-        first, second = trials.edited_texts(asked.text, asked.pair, explanation, changes)
+        plain = placed(asked.text, asked.pair, asked.options())[:2]
+        first, second = trials.edited_texts(*plain, explanation, changes)
         self._check_size(first, second)
         job.check()
         return trials.edit(self._tried(asked, explanation), explanation, first, second)

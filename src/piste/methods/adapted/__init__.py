@@ -53,8 +53,9 @@ class Adapted(Method):
             )
         foreign = self._signed(read(self._found(players.text, target), players, target), target)
         shares = [replace(piece, score=piece.score / piece.times) for piece in foreign.pieces]
-        # A sentence has each of its words' scores once, however often they share it.
-        given = _laid(shares if players.unit == "sentence" else foreign.pieces, players)
+        # Several words together have each of their scores once, however often they share it.
+        one_by_one = players.unit in ("word", "token")
+        given = _laid(foreign.pieces if one_by_one else shares, players)
         if not self._on_scale(foreign, target):
             notes = (*foreign.notes, _on_no_scale(foreign, target))
             return Attribution({"given": given}, "given", notes=notes)

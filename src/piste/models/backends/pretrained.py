@@ -93,9 +93,16 @@ def given_tokenizer(tokenizer: Any, model: Any, code: Mapping[str, bool] = NO_CO
     if not model.config.name_or_path:
         raise ModelError(
             f"A model object ({type(model).__name__}) needs its tokenizer.",
-            "Pass it too: tokenizer=...",
+            "Pass it too: piste.load(model, tokenizer).",
         )
-    return load_tokenizer(model.config.name_or_path, code)
+    try:
+        return load_tokenizer(model.config.name_or_path, code)
+    except ModelError as error:
+        raise ModelError(
+            f"A model object ({type(model).__name__}) came without its tokenizer, and where the"
+            f" model is from there is none: {error.cause}",
+            "Pass it too: piste.load(model, tokenizer).",
+        ) from error
 
 
 def devices() -> list[str]:

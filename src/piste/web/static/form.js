@@ -4,7 +4,7 @@ import { el } from "./draw.js";
 
 const $ = (id) => document.getElementById(id);
 const FRONT = ["target", "against", "effort"]; // the others are folded away
-const TITLES = { target: "Label", against: "Rather than", long: "Long texts" };
+const TITLES = { target: "Label", against: "Rather than", long: "Long texts", spans: "Own units", pair_spans: "Own units of the second text", marks: "Own units marked as [[…]]" };
 const EVERY = { all: "all labels" }; // said longer in the list
 const CONTEXT = "context"; // the one method that has an effort
 
@@ -43,6 +43,7 @@ export class Form {
   control({ name, kind, names, default: usual }) {
     const shared = { id: name, "aria-describedby": FRONT.includes(name) ? null : `help-${name}` };
     if (names.length || ["target", "against"].includes(name)) return el("select", shared);
+    if (kind === "yes or no") return el("input", { ...shared, type: "checkbox" });
     const number = kind === "text" ? {} : { inputmode: kind === "number" ? "decimal" : "numeric" };
     return el("input", { ...shared, ...number, type: "text", size: 8, placeholder: usual ?? "default" });
   }
@@ -63,7 +64,8 @@ export class Form {
   choose({ name, names, default: usual }, wanted) {
     const field = $(name);
     if (field.tagName === "SELECT") options(field, this.values(name, names, usual), wanted ?? field.value);
-    else if (wanted !== undefined) field.value = wanted;
+    else if (field.type === "checkbox") field.checked = wanted === undefined ? field.checked : wanted === true;
+    else if (wanted !== undefined) field.value = Array.isArray(wanted) ? wanted.map((span) => span.join("-")).join(", ") : wanted;
   }
 
   values(name, names, usual) {
@@ -101,6 +103,7 @@ export class Form {
 
   value(name, kind) {
     const field = $(name);
+    if (field.type === "checkbox") return field.checked || null;
     const given = field.value.trim();
     const unused = name === "effort" && $("method").value !== CONTEXT;
     if (!given || unused || (name === "target" && given === this.about.targets[0])) return null;

@@ -1,0 +1,1 @@
+"""Rows of data, whatever holds them: files, data sets, and objects of a program."""

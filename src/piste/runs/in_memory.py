@@ -1,0 +1,123 @@
+"""Explanations in memory in the forms of a run: its tables, its folder, its summary."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from piste.errors import FileError, SettingError, few
+from piste.extras import versions
+from piste.files import encodable, make_folder, write_atomic
+from piste.many import Failure, Pairing
+from piste.result.explanation import Explanation
+from piste.runs import shards
+from piste.runs.commits import PLAYERS, TEXTS, Destination, begin
+from piste.runs.manifest import ENDED, MANIFEST
+from piste.runs.run import SHARD
+from piste.runs.run_summary import RunFacts, Table, summed_up
+from piste.runs.shards import Shard
+from piste.runs.store import ANOTHER, FORMAT
+from piste.runs.word_summary import Summary
+
+IN_MEMORY = "texts in memory"
+
+
+def tables(pairings: Sequence[Pairing]) -> dict[str, Table]:
+    """The two tables of a run, by columns; those of words that hold nothing are left out."""
+    shard = _shard(list(enumerate(pairings)))
+    texts = {name: cells for name, cells in shard.texts.items() if name != "stamp"}
+    known = {name: c for name, c in shard.players.items() if any(one is not None for one in c)}
+    return {TEXTS: texts, PLAYERS: known}
+
+
+def summarised(pairings: Sequence[Pairing]) -> Summary:
+    """The summary that `piste summary` gives of a run with these texts."""
+    facts, shard = _facts(pairings), _shard(list(enumerate(pairings)))
+
+    def read(kind: str, columns: Sequence[str], optional: Sequence[str] = ()) -> Iterator[Table]:
+        table = shard.texts if kind == TEXTS else shard.players
+        lacking = [name for name in columns if name not in table]
+        if lacking:
+            raise SettingError(f"The explanations have no {', '.join(lacking)}.", shards.BY_WORDS)
+        wanted = [name for name in (*columns, *optional) if name in table]
+        yield {name: _safe(table[name]) for name in wanted}
+
+    return summed_up(IN_MEMORY, facts, read)
+
+
+def write(pairings: Sequence[Pairing], folder: str | os.PathLike[str]) -> None:
+    """Write the folder that `piste run` would have written."""
+    shards.check_library()
+    facts, path = _facts(pairings), Path(folder)
+    if shards.holds_results(path):
+        raise FileError(f"{path} holds results of a run already.", ANOTHER)
+    make_folder(path)
+    begin(path)
+    destination = Destination(os.path.abspath(path))
+    numbered = enumerate(pairings)
+    for number, part in enumerate(iter(lambda: list(islice(numbered, SHARD)), [])):
+        destination.commit(shards.stage(destination, number, _shard(part, pairings)))
+    destination.clear()
+    first = _explained(pairings)[0]
+    manifest = {
+        "format": FORMAT,
+        "data": IN_MEMORY,
+        "model": facts.model,
+        "labels": facts.labels,
+        "method": first.method,
+        "settings": first.settings,
+        **({} if first.record is None else first.record.options),
+        "shard": SHARD,
+        "versions": versions(),
+        "backend": first.backend,
+        ENDED: len(pairings),
+    }
+    write_atomic(path / MANIFEST, json.dumps(manifest, indent=1, default=str) + "\n")
+
+
+def _explained(pairings: Sequence[Pairing]) -> list[Explanation]:
+    explanations = [result for _, result in pairings if isinstance(result, Explanation)]
+    if not explanations:
+        failed = [result.reason for _, result in pairings if isinstance(result, Failure)]
+        raise SettingError(
+            f"None of {len(pairings):,} texts was explained: {few(failed, 1)}.",
+            "Look at their reasons: `failures`.",
+        )
+    return explanations
+
+
+def _facts(pairings: Sequence[Pairing]) -> RunFacts:
+    """What all have in common; several models or kinds of scores have no summary."""
+    explanations = _explained(pairings)
+    for what in ("model", "method"):
+        several = sorted({getattr(one, what) for one in explanations})
+        if len(several) > 1:
+            raise SettingError(
+                f"These explanations are of more than one {what}: {few(several, 4)}.",
+                f"Take those of one {what} together.",
+            )
+    first = explanations[0]
+    asked = None if first.record is None else first.record.options.get("target")
+    labels = tuple(encodable(name) for name in first.target.labels)
+    return RunFacts(first.model, labels, ended=True, chosen=asked is not None)
+
+
+def _shard(
+    numbered: Sequence[tuple[int, Pairing]], all_of_them: Sequence[Pairing] | None = None
+) -> Shard:
+    """The rows of these texts, with the scores that any of them has."""
+    known = [one for _, one in numbered] if all_of_them is None else all_of_them
+    results = [result for _, result in known if isinstance(result, Explanation)]
+    shard = Shard.of(list(dict.fromkeys(name for one in results for name in one.scores)))
+    for index, (example, result) in numbered:
+        shard.add(index, example, result.reason if isinstance(result, Failure) else result)
+    return shard
+
+
+def _safe(cells: Sequence[Any]) -> list[Any]:
+    """As they come back from a file: without lone surrogates."""
+    return [encodable(cell) if isinstance(cell, str) else cell for cell in cells]

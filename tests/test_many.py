@@ -1,0 +1,291 @@
+"""Many texts at once: the same explanations as one by one, in a list that loses none."""
+
+import html
+import pickle
+import threading
+
+import datasets
+import numpy as np
+import pandas
+import pyarrow
+import pytest
+
+import piste
+from piste.errors import FileError, InputError, SettingError
+from piste.models.sharing import THREADS, Abandoned, Gathering, together
+from piste.runs import shards
+from tests.planted import additive
+
+WEIGHTS = {"good": 2.0, "bad": -3.0, "film": 0.5, "plot": -0.5}
+TEXTS = ["a good film", "a bad film with a bad plot", "the plot was good", "film"]
+
+
+def classifier(calls=None, fails_on=()):
+    """A linear model of words; it keeps a list of its calls, and cannot read some texts."""
+    linear = additive(WEIGHTS)
+
+    def function(texts):
+        if calls is not None:
+            calls.append(len(texts))
+        if any(word in text for word in fails_on for text in texts):
+            raise RuntimeError("this word is too much for me")
+        return linear(texts)
+
+    return piste.from_function(function)
+
+
+def effects(explanation):
+    return {
+        p.text: s for p, s in zip(explanation.players, explanation.scores["effect"], strict=True)
+    }
+
+
+def test_many_are_explained_as_one_by_one():
+    model = classifier()
+    several = piste.explain(TEXTS, model, target="positive")
+    assert len(several) == len(TEXTS)
+    for text, found in zip(TEXTS, several, strict=True):
+        alone = piste.explain(text, model, target="positive")
+        assert found.text == text
+        assert effects(found) == pytest.approx(effects(alone), abs=1e-9)
+    assert effects(several[0])["good"] == pytest.approx(2.0, abs=0.1)
+
+
+def test_questions_of_many_share_batches():
+    apart, shared = [], []
+    texts = [f"{text} number {n}" for n, text in enumerate(TEXTS * 2)]
+    for text in texts:
+        piste.explain(text, classifier(apart), "occlusion")
+    piste.explain(texts, classifier(shared), "occlusion")
+    assert len(shared) < len(apart) / 2
+
+
+def test_what_fails_says_why_and_the_rest_is_kept():
+    texts = ["a good film", "", None, "good poison", "a bad plot", 3]
+    found = piste.explain(texts, classifier(fails_on=["poison"]), "occlusion")
+    assert [bool(one) for one in found] == [True, False, False, False, True, False]
+    reasons = [one.reason for one in found.failures]
+    assert "empty" in reasons[0]
+    assert "missing" in reasons[1]
+    assert "too much for me" in reasons[2]
+    assert "int" in reasons[3]
+    assert len(found.explained) == 2
+    assert found.ids == list("012345")
+    assert "4 failed" in repr(found)
+    with pytest.raises(AttributeError, match="too much for me"):
+        _ = found[3].players
+
+
+def test_a_setting_that_no_text_can_have_is_an_error_and_not_many_failures():
+    with pytest.raises(SettingError, match="no target 'nope'"):
+        piste.explain(TEXTS, classifier(), target="nope")
+    with pytest.raises(SettingError, match="spans are of one text"):
+        piste.explain(TEXTS, classifier(), spans=[(0, 3)])
+    with pytest.raises(SettingError, match="rounds is for one text"):
+        piste.explain(TEXTS, classifier(), rounds=print)
+
+
+def test_an_iterator_is_read_as_far_as_wanted():
+    read = []
+
+    def stream():
+        for number in range(5 * THREADS):
+            read.append(number)
+            yield f"good film {number}"
+
+    found = piste.explain(stream(), classifier(), "occlusion")
+    assert len(read) == THREADS
+    assert not found.is_complete
+    assert found[THREADS].text == f"good film {THREADS}"
+    assert len(read) == 2 * THREADS
+    assert "so far" in repr(found)
+    assert [one.text for one in found] == [f"good film {n}" for n in range(5 * THREADS)]
+    assert found.is_complete
+    assert len(found) == len(read) == 5 * THREADS
+    assert found[-1].text == f"good film {5 * THREADS - 1}"
+
+
+def rows():
+    return [{"text": text, "label": n % 2, "id": f"r{n}"} for n, text in enumerate(TEXTS)]
+
+
+SOURCES = {
+    "tuple": lambda: tuple(TEXTS),
+    "array": lambda: np.array(TEXTS),
+    "iterator": lambda: iter(TEXTS),
+    "rows": rows,
+    "examples": lambda: [piste.Example(f"r{n}", text) for n, text in enumerate(TEXTS)],
+    "data set": lambda: datasets.Dataset.from_list(rows()),
+    "its column": lambda: datasets.Dataset.from_list(rows())["text"],
+    "stream": lambda: datasets.Dataset.from_list(rows()).to_iterable_dataset(),
+    "frame": lambda: pandas.DataFrame(rows()),
+    "column": lambda: pandas.Series(TEXTS, index=[f"r{n}" for n in range(len(TEXTS))]),
+    "arrow": lambda: pyarrow.Table.from_pylist(rows()),
+    "arrow column": lambda: pyarrow.Table.from_pylist(rows())["text"],
+}
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_texts_come_from_any_object(kind, tmp_path):
+    found = piste.explain(SOURCES[kind](), classifier(), "occlusion")
+    assert [one.text for one in found] == TEXTS
+    named = kind in ("rows", "examples", "data set", "stream", "frame", "column", "arrow")
+    assert found.ids == [f"r{n}" if named else str(n) for n in range(len(TEXTS))]
+    report = piste.run(SOURCES[kind](), classifier(), tmp_path / "run", method="occlusion")
+    assert (report.texts, report.failed) == (len(TEXTS), 0)
+
+
+@pytest.mark.parametrize(
+    ("source", "error", "says"),
+    [
+        ([], InputError, "no text to explain"),
+        (iter(()), InputError, "no text to explain"),
+        (b"good", InputError, "bytes"),
+        ({"text": TEXTS}, InputError, "no list of texts"),
+        (3, InputError, "several in a list"),
+        (datasets.DatasetDict(test=datasets.Dataset.from_list(rows())), InputError, "'test'"),
+        (datasets.Dataset.from_list([{"review": "good"}]), FileError, "there are review"),
+    ],
+)
+def test_what_holds_no_texts_is_told(source, error, says):
+    with pytest.raises(error, match=says):
+        piste.explain(source, classifier())
+
+
+def test_columns_name_the_text():
+    data = datasets.Dataset.from_list([{"review": text} for text in TEXTS])
+    found = piste.explain(data, classifier(), "occlusion", columns=piste.Columns(text="review"))
+    assert [one.text for one in found] == TEXTS
+
+
+def overlap(pairs):
+    return [len(set(a.split()) & set(b.split())) - 1.5 for a, b in pairs]
+
+
+def test_pairs_are_given_as_tuples_or_beside():
+    model = piste.from_function(overlap)
+    firsts, second = ["a man sleeps", "a dog runs"], "a man runs"
+    beside = piste.explain(firsts, model, "occlusion", pair=[second, second])
+    for other in (
+        piste.explain(firsts, model, "occlusion", pair=second),
+        piste.explain([(first, second) for first in firsts], model, "occlusion"),
+    ):
+        assert [one.text for one in other] == [one.text for one in beside]
+    assert beside[0].second == len(firsts[0]) + 1
+    with pytest.raises(SettingError, match="as many second texts"):
+        piste.explain(firsts, model, pair=[second])
+
+
+def test_progress_is_told_text_by_text_and_as_a_bar(capsys):
+    told = []
+    piste.explain(TEXTS, classifier(), "occlusion", progress=lambda *numbers: told.append(numbers))
+    assert told == [(n, len(TEXTS)) for n in range(len(TEXTS) + 1)]
+    assert capsys.readouterr() == ("", "")
+    piste.explain(TEXTS, classifier(), "occlusion", progress=True)
+    assert f"{len(TEXTS)}/{len(TEXTS)}" in capsys.readouterr().err
+    piste.explain(TEXTS[0], classifier(), "occlusion", progress=True)
+    piste.compare(TEXTS[0], classifier(), ["occlusion"], progress=True)
+    assert "Asking the model" in capsys.readouterr().err
+    with pytest.raises(SettingError, match="progress is 3"):
+        piste.explain(TEXTS, classifier(), progress=3)
+
+
+def test_the_summary_is_that_of_a_run(tmp_path):
+    data = [piste.Example(str(n), text, label=n % 2) for n, text in enumerate(TEXTS)]
+    ours = piste.explain(data, classifier()).summary()
+    piste.run(data, classifier(), tmp_path / "run", effort="normal")
+    theirs = piste.summarise(tmp_path / "run")
+    assert {**ours.to_dict(), "source": ""} == {**theirs.to_dict(), "source": ""}
+    assert [word.word for word in ours.strongest()[:2]] == ["bad", "good"]
+    assert ours.right == theirs.right == 0.25
+
+
+def test_to_parquet_is_a_run_that_can_be_summed_up(tmp_path):
+    found = piste.explain([*TEXTS, ""], classifier())
+    found.to_parquet(tmp_path / "run")
+    summary = piste.summarise(tmp_path / "run")
+    assert (summary.texts, summary.failed, summary.ended) == (5, 1, True)
+    assert summary.words == found.summary().words
+    (texts,) = shards.read(tmp_path / "run", shards.TEXTS)
+    assert texts["id"] == found.ids
+    with pytest.raises(FileError, match="holds results"):
+        found.to_parquet(tmp_path / "run")
+    with pytest.raises(FileError, match="name of a file"):
+        found.to_parquet(tmp_path / "run.parquet")
+
+
+def test_to_pandas_has_a_row_a_word_or_a_row_a_text():
+    found = piste.explain([*TEXTS, ""], classifier(), target="positive")
+    words = found.to_pandas()
+    assert words[words["id"] == "0"]["word"].tolist() == TEXTS[0].split()
+    assert words.groupby("word")["effect"].mean()["good"] == pytest.approx(2.0, abs=0.1)
+    texts = found.to_pandas("texts")
+    assert texts["score"].tolist()[:1] == pytest.approx([2.5])
+    assert "empty" in texts["error"].tolist()[-1]
+    with pytest.raises(SettingError, match="players, texts"):
+        found.to_pandas("words")
+
+
+def test_a_summary_of_nothing_or_of_two_models_is_refused():
+    with pytest.raises(SettingError, match="None of 1 texts"):
+        piste.explain([""], classifier()).summary()
+    other = piste.from_function(additive(WEIGHTS), name="another")
+    mixed = piste.Explanations([piste.explain("film", classifier()), piste.explain("film", other)])
+    with pytest.raises(SettingError, match="more than one model"):
+        mixed.summary()
+
+
+def test_it_is_shown_and_hostile_text_stays_text():
+    found = piste.explain(
+        ["<script>alert(1)</script> good film", "", "a bad \x1b[31mfilm"], classifier()
+    )
+    told = str(found)
+    assert told.startswith("3 texts, explained by context (function); 1 failed")
+    assert "\x1b" not in told
+    shown = found._repr_html_()
+    assert "<script>alert" not in shown
+    assert "<script>alert" not in html.unescape(shown)  # the document inside the frame
+    assert "<script>" in html.unescape(html.unescape(shown))
+    assert "not explained" in shown
+    assert found.to_html().startswith("<!doctype html>")
+
+
+def test_slices_and_pickles_are_explanations_too():
+    found = piste.explain(TEXTS, classifier(), "occlusion")
+    assert [one.text for one in found[1:3]] == TEXTS[1:3]
+    assert isinstance(found[1:3], piste.Explanations)
+    again = pickle.loads(pickle.dumps(found))
+    assert [*again] == [*found]
+    assert piste.Explanations(found).ids == found.ids
+
+
+def test_whoever_leaves_lets_the_others_end_at_their_next_question():
+    asked, ended = threading.Event(), threading.Event()
+
+    def work(gathering, item):
+        gathering.answers([np.zeros((1, 1), dtype=np.int64)])  # both have begun
+        if item == 0:
+            return item  # its reader leaves
+        try:
+            for _ in range(1000):
+                gathering.answers([np.zeros((1, 1), dtype=np.int64)])
+                asked.wait(0.01)
+        except BaseException:
+            ended.set()
+            raise
+
+    class Slow:
+        def logits(self, ids):
+            return np.zeros((len(ids), 1))
+
+    results = together(Slow(), [0, 1], work, 2)
+    assert next(results) == 0
+    results.close()
+    assert ended.is_set()
+
+
+def test_an_abandoned_gathering_answers_no_more():
+    gathering = Gathering(None, active=2)
+    gathering.abandon()
+    with pytest.raises(Abandoned):
+        gathering.answers([np.zeros((1, 1), dtype=np.int64)])
