@@ -101,7 +101,7 @@ def _stretches(diff: Diff, ex: Explanation, side: str, rows: dict[int, int]) -> 
             stretches.append(Stretch(part.text))
             continue
         word, strength = owners[player], float(strengths[player])
-        title = f"{said.named(diff, word)}: {words.signed(word.change)}"
+        title = f"{said.named(diff, word)}: {words.signed(word.change, said.reach(diff))}"
         stretches.append(
             Stretch(part.text, rows[id(word)], word.kind, hue(strength), level(strength), title)
         )
