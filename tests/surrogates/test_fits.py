@@ -185,7 +185,7 @@ def test_weights_of_many_orders_of_magnitude_do_not_break_the_fit(spread, frame)
     counts, margins = data(wild)
     fitted, _, posterior = fit_gauss_newton(counts, margins, frame=frame)
     assert np.isfinite(fitted.importances).all()
-    assert np.isfinite(posterior.curvature_root).all()
+    assert np.isfinite(posterior.equations.curvature_root).all()
     gap = np.median(np.abs(fitted.predict(counts) - margins))
     assert gap < 0.1 * margins.std()
 

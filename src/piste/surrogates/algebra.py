@@ -58,14 +58,27 @@ def solve(factor: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def inverse(factor: FloatArray) -> FloatArray:
-    """(root root')^-1."""
+    """(root root')^-1. Nothing stands above the diagonal of a root."""
     lower = lapack.dpotri(factor, lower=1)[0]
-    return np.asarray(lower + np.tril(lower, -1).T)
+    full = lower + lower.T
+    full[np.diag_indices_from(full)] *= 0.5
+    return np.asarray(full)
 
 
 def solve_lower(factor: FloatArray, right: FloatArray, *, transposed: bool = False) -> FloatArray:
     """root^-1 right, or root'^-1 right."""
     return np.asarray(lapack.dtrtrs(factor, right, lower=1, trans=int(transposed))[0])
+
+
+def pattern_of(counts: sparse.csr_array) -> Pattern | Full:
+    """The entries of a matrix, in the form that is faster to work with."""
+    rows, columns = counts.shape
+    lengths = np.diff(counts.indptr).astype(np.int64)
+    if np.sum(lengths**2) > max(FEW_PAIRS, DENSE * rows * columns**2):
+        return Full(counts.toarray())
+    row = np.repeat(np.arange(rows), lengths)
+    column = counts.indices.astype(np.int64)
+    return Pattern(counts.data, row, column, (rows, columns), _pairs(row, column, lengths, columns))
 
 
 @dataclass(frozen=True)
@@ -76,23 +89,11 @@ class Pattern:
     row: IntArray
     column: IntArray
     shape: tuple[int, int]
-    pairs: tuple[IntArray, IntArray, IntArray] | None  # left entry, right entry, cell; None: dense
-
-    @classmethod
-    def of(cls, matrix: sparse.csr_array) -> Pattern:
-        rows, columns = matrix.shape
-        lengths = np.diff(matrix.indptr).astype(np.int64)
-        row = np.repeat(np.arange(rows), lengths)
-        column = matrix.indices.astype(np.int64)
-        many = np.sum(lengths**2) > max(FEW_PAIRS, DENSE * rows * columns**2)
-        pairs = None if many else _pairs(row, column, lengths, columns)
-        return cls(matrix.data, row, column, (rows, columns), pairs)
+    pairs: tuple[IntArray, IntArray, IntArray]  # left entry, right entry, cell
 
     def product(self, left: FloatArray, right: FloatArray) -> FloatArray:
         """left' right as a full matrix [columns, columns]."""
         size = self.shape[1]
-        if self.pairs is None:
-            return np.asarray(self._full(left).T @ self._full(right))
         first, second, cell = self.pairs
         summed = np.bincount(cell, weights=left[first] * right[second], minlength=size * size)
         return np.asarray(summed, dtype=np.float64).reshape(size, size)
@@ -108,14 +109,45 @@ class Pattern:
     def row_sums(self, entries: FloatArray) -> FloatArray:
         return _summed(self.row, entries[:, None], self.shape[0])[:, 0]
 
+    def by_row(self, numbers: FloatArray) -> FloatArray:
+        """The number of every entry's row."""
+        return numbers[self.row]
+
+    def by_column(self, numbers: FloatArray) -> FloatArray:
+        """The number of every entry's column."""
+        return numbers[self.column]
+
     def matrix(self, entries: FloatArray) -> sparse.csr_array:
         """The sparse matrix with these entries."""
         return sparse.csr_array((entries, (self.row, self.column)), shape=self.shape)
 
-    def _full(self, entries: FloatArray) -> FloatArray:
-        full = np.zeros(self.shape)
-        full[self.row, self.column] = entries
-        return full
+
+@dataclass(frozen=True)
+class Full:
+    """The same for matrices with few zeros: the entries are all of the matrix [rows, columns]."""
+
+    data: FloatArray
+
+    def product(self, left: FloatArray, right: FloatArray) -> FloatArray:
+        return np.asarray(left.T @ right)
+
+    def times(self, entries: FloatArray, right: FloatArray) -> FloatArray:
+        return np.asarray(entries @ right)
+
+    def transposed(self, entries: FloatArray, right: FloatArray) -> FloatArray:
+        return np.asarray(entries.T @ right)
+
+    def row_sums(self, entries: FloatArray) -> FloatArray:
+        return np.asarray(entries.sum(axis=1))
+
+    def by_row(self, numbers: FloatArray) -> FloatArray:
+        return numbers[:, None]
+
+    def by_column(self, numbers: FloatArray) -> FloatArray:
+        return numbers
+
+    def matrix(self, entries: FloatArray) -> sparse.csr_array:
+        return sparse.csr_array(entries)
 
 
 def _summed(place: IntArray, numbers: FloatArray, size: int) -> FloatArray:

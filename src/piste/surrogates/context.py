@@ -37,6 +37,7 @@ NOISE, NOISE_WIDTH = np.log(0.02), 2.0  # prior of the log noise
 SLOPE_WIDTH = 1.0
 LEVEL_WIDTH = 1.0
 LOG_BOUNDS = (-30.0, 10.0)  # of relevances and noise
+EXACTLY, ROUGHLY = 1e-8, 1e-5  # gains of the loss, relative to it, that end a fit
 ITERATIONS = 60
 FOLDS, REFITTING = 5, 10  # of answers that are held out, and iterations of a fit without them
 MANY_ANSWERS = 500  # from here on relevances hardly know single answers
@@ -190,6 +191,7 @@ def fit_context(
     exact: BoolArray | None = None,
     start: Kernel | None = None,
     iterations: int = ITERATIONS,
+    precision: float = EXACTLY,
 ) -> Process:
     """The process for residuals [parts, outputs] of answers to parts [parts, players].
 
@@ -204,7 +206,11 @@ def fit_context(
     with algebra.one_thread:
         guess = problem.first(start)
         solution = minimize(
-            problem.loss, guess, jac=True, method="L-BFGS-B", options={"maxiter": iterations}
+            problem.loss,
+            guess,
+            jac=True,
+            method="L-BFGS-B",
+            options={"maxiter": iterations, "ftol": precision},
         )
         kernel = problem.kernel(np.asarray(solution.x))
         process = Process(kernel, parts, residuals, exact, np.ones(residuals.shape[1]))
@@ -239,6 +245,7 @@ def _held_out_scores(process: Process, prior: FloatArray, held: IntArray) -> Flo
         exact=process.exact[known],
         start=process.kernel,
         iterations=REFITTING,
+        precision=ROUGHLY,
     )
     return fitted.scores(process.parts[held], process.residuals[held])
 
@@ -299,33 +306,43 @@ class _Problem:
     def loss(self, parameters: FloatArray) -> tuple[float, FloatArray]:
         """Minus the log posterior, up to a constant, and its gradient."""
         kernel, (count, outputs) = self.kernel(parameters), self.residuals.shape
-        spread = np.exp(kernel.slope * self.kept_share)
-        core = np.outer(spread, spread) * kernel.likeness(self.kept, self.kept)
+        core = self._core(kernel)
         noises = kernel.noise * self.noise_weights
         covariance = CONSTANT + core
         covariance[np.diag_indices(count)] += noises + JITTER
         factor = algebra.root(covariance)
-        inverse = algebra.inverse(factor)
-        solved = inverse @ self.residuals
+        sensitivity = algebra.inverse(factor)
+        solved = sensitivity @ self.residuals
         amplitude = np.maximum(np.mean(self.residuals * solved, axis=0), LEAST)
         determinant = 2 * float(np.log(np.diag(factor)).sum())
         loss = 0.5 * (count * float(np.mean(np.log(amplitude))) + determinant)
         # d loss / d covariance, and from it that of every parameter
-        sensitivity = 0.5 * (inverse - (solved / amplitude) @ solved.T / outputs)
-        by_core = sensitivity * core
+        sensitivity -= (solved / (amplitude * outputs)) @ solved.T
+        sensitivity *= 0.5
         off = (parameters - self.means) / self.widths
         gradient = off / self.widths
-        by_relevance = kernel.relevances * self._by_distance(by_core)
+        gradient[-2] += float(np.diag(sensitivity) @ noises)
+        by_core = np.multiply(sensitivity, core, out=core)
+        by_part = by_core.sum(axis=1)
+        by_relevance = kernel.relevances * self._by_distance(by_core, by_part)
         gradient[0] += by_relevance.sum()
         gradient[1:-2] += by_relevance
-        gradient[-2] += float(np.diag(sensitivity) @ noises)
-        gradient[-1] += 2 * float(self.kept_share @ by_core.sum(axis=1))
+        gradient[-1] += 2 * float(self.kept_share @ by_part)
         return loss + 0.5 * float(off @ off), gradient
 
-    def _by_distance(self, by_core: FloatArray) -> FloatArray:
+    def _core(self, kernel: Kernel) -> FloatArray:
+        """h(S) h(S') times the likeness of all parts: one product and one exponential."""
+        weighted = self.kept * kernel.relevances
+        own = kernel.slope * self.kept_share - weighted.sum(axis=1)
+        exponent = self.kept @ (2 * weighted).T
+        exponent += own
+        exponent += own[:, None]
+        return np.asarray(np.exp(exponent, out=exponent))
+
+    def _by_distance(self, by_core: FloatArray, by_part: FloatArray) -> FloatArray:
         """Minus the sum of `by_core` over parts that differ in a player, for all players."""
         both = np.einsum("ai,ai->i", self.kept, by_core @ self.kept)
-        return np.asarray(2 * (both - self.kept.T @ by_core.sum(axis=1)))
+        return np.asarray(2 * (both - self.kept.T @ by_part))
 
 
 def distinct(parts: BoolArray, known: Sequence[BoolArray] = ()) -> BoolArray:

@@ -120,31 +120,34 @@ class Context(Method):
         for count in range(1, 10**6):
             fit = quick_fit(asked, fit)
             self._report(asked, fit)
-            stopped = self._stopped(asked, fit, count, plan.worth_a_round, rng)
-            log.debug("Round %d: %d parts, %s.", count, len(asked.parts), stopped.reason)
-            if stopped.reason == "stable":  # as far as the quick fit can tell
-                final = final_fit(asked, fit, self.mean)
-                stopped = self._stopped(asked, final, count, plan.worth_a_round, rng)
-            if stopped.reason != "unstable":
+            log.debug("Round %d: %d parts.", count, len(asked.parts))
+            if asked.exhausted or not plan.worth_a_round:
                 break
+            if self._stable(asked, fit, rng):  # as far as the quick fit can tell
+                final = final_fit(asked, fit, self.mean)
+                if self._stable(asked, final, rng):
+                    return final, self._stopped(asked, final, count, True, rng)
             process = fit.process if self.adaptive else None
             if not asked.ask(plan.next(rng, process, plan.share(count))):
-                stopped = replace(stopped, reason="exhausted")
                 break
+        nothing_left = asked.exhausted or plan.worth_a_round  # no part that was not asked
         final = final_fit(asked, fit, self.mean)
-        known = self._stopped(asked, final, count, False, rng)
-        return final, replace(known, reason=stopped.reason)
+        stopped = self._stopped(asked, final, count, False, rng)
+        return final, replace(stopped, reason="exhausted") if nothing_left else stopped
+
+    def _stable(self, asked: Asked, fit: Fit, rng: np.random.Generator) -> bool:
+        """Whether R² and the effects are known well enough."""
+        tolerance = _tolerance(asked)
+        return (
+            _faithful(fit, tolerance) and self._stopped(asked, fit, 0, True, rng).reason == "stable"
+        )
 
     def _stopped(
         self, asked: Asked, fit: Fit, rounds: int, more: bool, rng: np.random.Generator
     ) -> Stopped:
-        """Stable: the strongest effects within the tolerance, and R² as near to 1."""
-        tolerance = TOLERANCE if asked.query.tolerance is None else asked.query.tolerance
-        if more and not asked.exhausted and not _faithful(fit, tolerance):
-            return Stopped("unstable", rounds, tolerance, np.inf, 0.0)
+        """Stable: the strongest effects within the tolerance."""
+        tolerance = _tolerance(asked)
         stopped = _standing(fit, rng).stopped(tolerance, rounds, more)
-        if asked.exhausted:
-            return replace(stopped, reason="exhausted")
         # Idle words among the ten strongest trade places for ever: their order does not count.
         return replace(stopped, reason="stable") if stopped.spread <= tolerance else stopped
 
@@ -174,6 +177,11 @@ def attributed(
         target=asked.target,
         notes=(*remarks(asked), *notes),
     )
+
+
+def _tolerance(asked: Asked) -> float:
+    given = asked.query.tolerance
+    return TOLERANCE if given is None else given
 
 
 def _fidelity(fit: Fit) -> Fidelity | None:

@@ -15,7 +15,14 @@ from piste.methods.slalom.fit import Fit as SlalomFit
 from piste.result.facts import FEW_CHECKS, Agreement, FitReport
 from piste.result.formula import Formula
 from piste.surrogates import algebra
-from piste.surrogates.context import Kernel, Process, fit_context, shortfall
+from piste.surrogates.context import (
+    EXACTLY,
+    ROUGHLY,
+    Kernel,
+    Process,
+    fit_context,
+    shortfall,
+)
 from piste.surrogates.effects import removal_parts
 from piste.surrogates.parts import PartSurrogate, ends, like_the_text
 from piste.surrogates.slalom.gauss_newton import fit_gauss_newton
@@ -28,21 +35,29 @@ DRAWS = 64  # of the posterior
 MANY_WORDS = 250  # different ones: from here on dense matrices take longer
 SHORT = 3  # players: at this length SLALOM's values mean log-odds
 FOLDS = 5
-STEPS, FOLD_STEPS, ALL_STEPS = 4, 8, 50  # of Gauss-Newton: between rounds, for a fold, in the end
 PRIOR_SLOPE = 0.7  # of log relevances, in deviations of SLALOM's log removal effects
 
 
+@dataclass(frozen=True)
+class Effort:
+    """What a fit of SLALOM may cost."""
+
+    steps: int  # of Gauss-Newton, at most
+    rounds: int  # in which the noise is estimated
+    tolerance: float = 1e-4  # a smaller gain of the loss, relative to it, ends the fit
+    errors: bool = False  # of many different words; of few they are always at hand
+
+
+AT_FIRST, BETWEEN_ROUNDS, FOLD = Effort(50, 3, 1e-2), Effort(4, 2, 1e-3), Effort(4, 1, 1e-3)
+IN_THE_END = Effort(50, 6, errors=True)
+
+
 def fit_slalom(
-    asked: Asked,
-    before: SlalomFit | None,
-    steps: int,
-    seen: BoolArray | None = None,
-    errors: bool = False,
+    asked: Asked, before: SlalomFit | None, effort: Effort, seen: BoolArray | None = None
 ) -> SlalomFit:
     """SLALOM fitted to the answers that are `seen` [parts], or to all.
 
-    Going on from an earlier fit, where there is one; `steps` of Gauss-Newton at most. Texts with
-    many different words have standard errors only if they are asked for.
+    Going on from an earlier fit, where there is one.
     """
     players, fit = asked.players, before
     some = asked.parts.any(axis=1)  # an empty text has no words to weigh
@@ -54,7 +69,7 @@ def fit_slalom(
     for _ in range(2 if before is None else 1):
         lengths = lengths if fit is None else fit.lengths
         scores, weights = lengths.undo(rows.lengths, answers)
-        settings = _Settings(players.frame.size > 0, weights, steps, errors)
+        settings = _Settings(players.frame.size > 0, weights, effort)
         model, report, posterior, known = fitted(counts, scores, fit, settings)
         lengths = lengths.refitted(rows.lengths, model.predict(counts), answers)
         fit = SlalomFit(
@@ -70,8 +85,7 @@ class _Settings:
 
     frame: bool
     weights: FloatArray  # [rows]
-    steps: int
-    errors: bool
+    effort: Effort
 
 
 _Fitted = tuple[SlalomModel, FitReport, Posterior | None, Errors | None]
@@ -87,7 +101,9 @@ def _dense(
         frame=settings.frame,
         weights=settings.weights,
         start=None if before is None else before.posterior,
-        iterations=settings.steps,
+        iterations=settings.effort.steps,
+        rounds=settings.effort.rounds,
+        tolerance=settings.effort.tolerance,
     )
     return model, report, posterior, None
 
@@ -102,11 +118,11 @@ def _iterative(
         frame=settings.frame,
         weights=settings.weights,
         start=None if before is None else before.model.from_frame(),
-        iterations=settings.steps,
+        iterations=settings.effort.steps,
         precision=LOOSE,
-        draws=ERROR_DRAWS if settings.errors else 0,
+        draws=ERROR_DRAWS if settings.effort.errors else 0,
     )
-    return model, report, None, errors if settings.errors else None
+    return model, report, None, errors if settings.effort.errors else None
 
 
 def parameter_errors(slalom: SlalomFit, rng: np.random.Generator) -> dict[str, FloatArray]:
@@ -194,17 +210,17 @@ class Fit:
 def quick_fit(asked: Asked, before: Fit | None) -> Fit:
     """A fit to choose the next parts by: SLALOM's own residuals make it a little too sure."""
     slalom = (
-        fit_slalom(asked, None, ALL_STEPS)
+        fit_slalom(asked, None, AT_FIRST)
         if before is None
-        else fit_slalom(asked, before.slalom, STEPS)
+        else fit_slalom(asked, before.slalom, BETWEEN_ROUNDS)
     )
-    return _on_mean(asked, slalom, _means(slalom, asked.parts), _kernel(before))
+    return _on_mean(asked, slalom, _means(slalom, asked.parts), _kernel(before), ROUGHLY)
 
 
 @algebra.one_thread
 def final_fit(asked: Asked, before: Fit | None, mean: str) -> Fit:
     """The fit to report: relevances and errors from answers that SLALOM has not seen."""
-    slalom = fit_slalom(asked, None if before is None else before.slalom, ALL_STEPS, errors=True)
+    slalom = fit_slalom(asked, None if before is None else before.slalom, IN_THE_END)
     fits = []
     if mean != "constant":
         means = _unseen_means(asked, slalom)
@@ -232,7 +248,7 @@ def _unseen_means(asked: Asked, slalom: SlalomFit) -> FloatArray:
     for index in range(FOLDS):
         held = fold == index
         if held.any() and not held.all():
-            rest = fit_slalom(asked, slalom, FOLD_STEPS, ~held)
+            rest = fit_slalom(asked, slalom, FOLD, ~held)
             means[held] = _means(rest, asked.parts[held])
     return means
 
@@ -245,12 +261,19 @@ def _on_groups(asked: Asked, means: FloatArray) -> Agreement | None:
     return agreement(means[groups, 0], asked.answers[groups, 0], float(np.std(asked.answers[:, 0])))
 
 
-def _on_mean(asked: Asked, slalom: SlalomFit, means: FloatArray, start: Kernel | None) -> Fit:
+def _on_mean(
+    asked: Asked,
+    slalom: SlalomFit,
+    means: FloatArray,
+    start: Kernel | None,
+    precision: float = EXACTLY,
+) -> Fit:
     """The process on SLALOM: its kernel from residuals of `means`, its answers from all."""
     inside = like_the_text(asked.parts)
     parts, exact = asked.parts[inside], ends(asked.parts)[inside]
+    residuals = (asked.answers - means)[inside]
     unseen = fit_context(
-        parts, (asked.answers - means)[inside], _prior(slalom), exact=exact, start=start
+        parts, residuals, _prior(slalom), exact=exact, start=start, precision=precision
     )
     final = unseen.conditioned((asked.answers - _means(slalom, asked.parts))[inside])
     return _fit(asked, slalom, unseen, final, slalom.formulas())

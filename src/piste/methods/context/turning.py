@@ -18,6 +18,7 @@ from piste.decision import CENTRED, Decision
 from piste.methods.context.asking import VERIFIED, Asked
 from piste.result.parts import PlayerSet
 from piste.surrogates import algebra
+from piste.surrogates.context import distinct
 from piste.surrogates.parts import PartSurrogate
 
 LARGEST = 8  # players of a set, at most
@@ -162,9 +163,7 @@ class Search:
         for _ in range(min(LARGEST, len(start) - 1)):
             yield beam
             parts = np.concatenate([_toggled(part[None], candidates) for part in beam])
-            parts = np.unique(
-                parts[(parts != start).sum(axis=1) > (beam[0] != start).sum()], axis=0
-            )
+            parts = distinct(parts[(parts != start).sum(axis=1) > (beam[0] != start).sum()])
             if not len(parts):
                 return
             gains = sign * self._predicted(parts)

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy import sparse
@@ -27,9 +28,16 @@ from scipy import sparse
 from piste.arrays import FloatArray
 from piste.result.facts import FitReport
 from piste.surrogates import algebra
-from piste.surrogates.algebra import Pattern
+from piste.surrogates.algebra import pattern_of
 from piste.surrogates.slalom.model import FramePlayer, SlalomModel
-from piste.surrogates.slalom.posterior import Posterior, Prior, PriorTerms, Slopes, deviations
+from piste.surrogates.slalom.posterior import (
+    Equations,
+    Posterior,
+    Prior,
+    PriorTerms,
+    Slopes,
+    deviations,
+)
 
 LONGEST_STEP = 2.0  # of an importance, per iteration
 FIRST_NOISE, LEAST_NOISE = 0.05, 1e-6  # variances, in units of the margins' variance
@@ -60,10 +68,12 @@ def fit_gauss_newton(
     start: Posterior | None = None,
     iterations: int = 50,
     tolerance: float = 1e-4,
+    rounds: int = ROUNDS,
 ) -> tuple[SlalomModel, FitReport, Posterior | None]:
     """Fit counts [rows, players] to margins [rows, outputs]; gauge: the frame's importance is 0.
 
     weights [rows]: multiply the residuals. start: an earlier fit of the same players.
+    rounds: how often the noise is estimated at most.
     The posterior is None where the margins do not vary: there is nothing to be unsure about.
     """
     mean = margins.mean(axis=0)
@@ -74,7 +84,7 @@ def fit_gauss_newton(
         terms = prior.terms(counts.shape[1] + frame, counts.shape[1], mean, scale)
         problem = _Problem(counts, (margins - mean) / scale, frame, terms, weights)
         first = _first(problem, start, scale)
-        state, noise, converged, used = _settle(problem, *first, iterations, tolerance)
+        state, noise, converged, used = _settle(problem, *first, (iterations, tolerance, rounds))
         posterior = problem.posterior(state, noise, scale, mean)
     loss = float(np.mean(state.residual**2)) * scale**2
     model = posterior.model.affine(scale, mean)
@@ -103,11 +113,12 @@ def _first(problem: _Problem, start: Posterior | None, scale: float) -> tuple[Fl
 
 
 def _settle(
-    problem: _Problem, importances: FloatArray, noise: float, iterations: int, tolerance: float
+    problem: _Problem, importances: FloatArray, noise: float, limits: tuple[int, float, int]
 ) -> tuple[_State, float, bool, int]:
     """Descend and re-estimate the noise, in turn: state, noise, converged, iterations."""
+    iterations, tolerance, rounds = limits
     used = 0
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         problem.assume(noise)
         state, converged, steps = _descend(problem, importances, iterations, tolerance)
         importances, used = state.importances, used + steps
@@ -161,7 +172,7 @@ class _Problem:
         self.margins = margins * self.weights[:, None]
         self.frame = frame
         self.prior = prior
-        self.pattern = Pattern.of(_with_frame(counts) if frame else counts)
+        self.pattern = pattern_of(_with_frame(counts) if frame else counts)
         self.assume(FIRST_NOISE)
 
     def assume(self, noise: float) -> None:
@@ -207,19 +218,16 @@ class _Problem:
         return curvature, slope
 
     def posterior(self, state: _State, noise: float, scale: float, offset: FloatArray) -> Posterior:
+        return Posterior(
+            self.model(state), noise, scale, offset, partial(self._equations, state, noise)
+        )
+
+    def _equations(self, state: _State, noise: float) -> Equations:
         curvature = algebra.root(self.normal_equations(state)[0])
         entries = [self._jacobian(state, output) for output in range(self.margins.shape[1])]
         mixed = np.array([self._mixed(state, jacobian) for jacobian in entries])
-        return Posterior(
-            model=self.model(state),
-            noise=noise,
-            curvature_root=curvature,
-            values_root=state.root,
-            mixed=mixed,
-            slopes=self._slopes(state, noise, entries, mixed, curvature),
-            scale=scale,
-            offset=offset,
-        )
+        slopes = self._slopes(state, noise, entries, mixed, curvature)
+        return Equations(curvature, state.root, mixed, slopes)
 
     def _slopes(
         self,
@@ -243,7 +251,7 @@ class _Problem:
     def _jacobian(self, state: _State, output: int) -> FloatArray:
         """alpha_j (v_j - F) [entries]: in the same places as the attention."""
         fitted = (self.margins[:, output] - state.residual[:, output]) / self.weights
-        gap = state.values[self.pattern.column, output] - fitted[self.pattern.row]
+        gap = self.pattern.by_column(state.values[:, output]) - self.pattern.by_row(fitted)
         return np.asarray(state.attention * gap)
 
     def _mixed(self, state: _State, jacobian: FloatArray) -> FloatArray:
@@ -256,9 +264,9 @@ class _Problem:
 
     def _attention(self, importances: FloatArray) -> FloatArray:
         logs = np.append(importances, 0.0) if self.frame else importances
-        shares = self.pattern.data * np.exp(logs - logs.max())[self.pattern.column]
+        shares = self.pattern.data * self.pattern.by_column(np.exp(logs - logs.max()))
         per_row = self.weights / self.pattern.row_sums(shares)
-        return np.asarray(shares * per_row[self.pattern.row])
+        return np.asarray(shares * self.pattern.by_row(per_row))
 
 
 def _with_frame(counts: sparse.csr_array) -> sparse.csr_array:

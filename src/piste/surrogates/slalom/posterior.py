@@ -13,8 +13,9 @@ With M = A'A + ridge, B = A'D and S the curvature that is left when the values a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -100,21 +101,33 @@ class Slopes:
 
 
 @dataclass(frozen=True)
-class Posterior:
-    """The draws' equations, in the units of the standardised margins; so is `model`, the fit."""
+class Equations:
+    """What the draws of a posterior solve, in the units of the standardised margins."""
 
-    model: SlalomModel
-    noise: float  # variance
     curvature_root: FloatArray  # lower Cholesky factor of S [players, players]
     values_root: FloatArray  # lower Cholesky factor of M [players (+ frame), same]
     mixed: FloatArray  # B [outputs, players (+ frame), players]
     slopes: Slopes
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """A fit in the units of the standardised margins, and how sure it is."""
+
+    model: SlalomModel
+    noise: float  # variance
     scale: float
     offset: FloatArray  # [outputs]: the margins are offset + scale * standardised
+    solved: Callable[[], Equations]  # most fits are only gone on from, and need none
+
+    @cached_property
+    def equations(self) -> Equations:
+        return self.solved()
 
     def draws(self, rng: np.random.Generator, count: int = DRAWS) -> Iterator[SlalomModel]:
         """Models that the answers allow, in the units of the margins."""
-        slopes, outputs = self.slopes, range(len(self.mixed))
+        equations = self.equations
+        slopes, mixed, outputs = equations.slopes, equations.mixed, range(len(equations.mixed))
         shaken = [rng.normal(size=(slopes.attention.shape[0], count)) for _ in outputs]
         shaken = [slopes.deviations[:, [o]] * shaken[o] for o in outputs]
         wobble = rng.normal(size=(len(outputs), len(slopes.value_widths), count))
@@ -123,10 +136,10 @@ class Posterior:
         pulled = slopes.importance_root @ rng.normal(size=(len(slopes.importance_root), count))
         for o in outputs:
             pulled = pulled + slopes.jacobians[o].T @ shaken[o]
-            pulled = pulled - self.mixed[o].T @ algebra.solve(self.values_root, values[o])
-        moves = algebra.solve(self.curvature_root, pulled)  # [players, draws]
+            pulled = pulled - mixed[o].T @ algebra.solve(equations.values_root, values[o])
+        moves = algebra.solve(equations.curvature_root, pulled)  # [players, draws]
         for o in outputs:
-            values[o] = algebra.solve(self.values_root, values[o] - self.mixed[o] @ moves)
+            values[o] = algebra.solve(equations.values_root, values[o] - mixed[o] @ moves)
         fitted, shifts = self._fitted_values(), np.stack(values, axis=1)
         for draw in range(count):
             yield self._model(fitted + shifts[:, :, draw], moves[:, draw])
