@@ -41,15 +41,6 @@ def changed(model: Any, size: float) -> Any:
     return other
 
 
-def half(model: Any) -> Any:
-    """The model with weights rounded to half precision."""
-    other = copy.deepcopy(model)
-    with torch.no_grad():
-        for weight in other.parameters():
-            weight.copy_(weight.half().float())
-    return other
-
-
 def on_threads(count: int, made: Made, text: str, **more: Any) -> piste.Explanation:
     before = torch.get_num_threads()
     torch.set_num_threads(count)
@@ -75,8 +66,6 @@ def kinds(name: str | None) -> Iterator[tuple[str, str, Made]]:
     for share in (1e-4, 1e-3, 1e-2, 0.05):
         other = load(changed(here.model, share), here.tokenizer)
         yield "model", f"weights moved by {share:g}", partial(piste.explain, classifier=other)
-    other = load(half(here.model), here.tokenizer)
-    yield "model", "weights in half precision", partial(piste.explain, classifier=other)
 
 
 def apart(then: piste.Explanation, now: piste.Explanation, name: str) -> tuple[float, float]:

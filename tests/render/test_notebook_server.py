@@ -107,7 +107,7 @@ def test_clicked_words_get_the_models_true_answer(notebook: Page) -> None:
     rows = widget.locator(".answer tr")
     widget.locator(".w", has_text="dull").click()
     expect(rows).to_have_count(3, timeout=MINUTE)
-    expect(rows.nth(0)).to_contain_text("0.00")
+    expect(rows.nth(0)).to_contain_text("50 %")
     expect(rows.nth(2)).to_contain_text("+2.00")
     expect(rows.nth(2)).to_contain_text("says yes")
     widget.locator(".w", has_text="good").focus()

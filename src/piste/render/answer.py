@@ -113,7 +113,7 @@ def _because(explanation: Explanation) -> str:
         return f"; no single {explanation.unit} stands out"
     joined = _joined(explanation, named)
     if not sided(explanation):
-        return f"; the most weight lies on {joined}"
+        return f"; {joined} weigh{'s' if len(named) == 1 else ''} most"
     up, raw = _risen(explanation), explanation.target.scale == RAW
     share = _carry(explanation, named)
     if (up or raw) and share < MAINLY:

@@ -235,9 +235,9 @@ def _views_of_scores(explanation: Explanation) -> list[int]:
 
 def _sides(explanation: Explanation, name: str) -> str:
     rows = explanation.top(len(explanation.players), name)
-    sides = []
+    least, sides = words.NOTHING * words.largest(explanation, name), []
     for side, sign, most in (("", 1, NAMED), ("against it: ", -1, 1)):
-        some = [row for row in rows if row.scores[name] * sign > 0][:most]
+        some = [row for row in rows if row.scores[name] * sign > least][:most]
         said = [f"“{one_line(row.player.text)}” {words.signed(row.scores[name])}" for row in some]
         sides += [f"{side}{', '.join(said)}"] if said else []
     return "; ".join(sides) or "nothing"

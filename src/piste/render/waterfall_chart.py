@@ -46,6 +46,11 @@ class Waterfall:
     bars: list[Bar]
     across: list[Tick]
 
+    @property
+    def whiskers(self) -> bool:
+        """Whether any standard error is large enough to be drawn."""
+        return any(bar.whisker for bar in self.bars)
+
 
 def chart(explanation: Explanation, width: float) -> Waterfall | None:
     """The waterfall; None where the scores do not add up from a base."""

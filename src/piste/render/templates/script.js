@@ -30,7 +30,7 @@
     data.pairs = view ? [] : pairs; // they are those of the explained class
     document.querySelector(".stage").classList.toggle("other", view !== 0);
     unturn();
-    sort(score + 2, "descending");
+    sort(score + 2, (a, b) => Math.abs(b) - Math.abs(a));
   }
 
   select.addEventListener("change", choose);
@@ -49,17 +49,18 @@
     return column === 0 ? cell.textContent : Number(cell.dataset.v ?? cell.textContent);
   };
 
-  function sort(column, wanted) {
+  // by: how two values compare, for an order that no click on a heading gives.
+  function sort(column, by) {
     const head = heads[column];
     const first = column === 0 ? "ascending" : "descending";
     const second = column === 0 ? "descending" : "ascending";
-    const order = wanted ?? (head.getAttribute("aria-sort") === first ? second : first);
+    const order = head.getAttribute("aria-sort") === first ? second : first;
     for (const other of heads) other.removeAttribute("aria-sort");
-    head.setAttribute("aria-sort", order);
+    head.setAttribute("aria-sort", by ? "other" : order);
     const sign = order === "ascending" ? 1 : -1;
     const rows = [...body.rows].map((row) => [valueOf(row, column), row]);
     const compare = column === 0 ? (a, b) => a.localeCompare(b) : (a, b) => a - b;
-    rows.sort((a, b) => sign * compare(a[0], b[0]));
+    rows.sort((a, b) => (by ? by(a[0], b[0]) : sign * compare(a[0], b[0])));
     body.append(...rows.map(([, row]) => row));
   }
 
