@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 import piste
 from piste.methods import METHODS, remade
@@ -269,8 +270,7 @@ def test_every_recorded_number_is_compared(demo):
 
 
 def test_a_model_that_moved_little_is_found_by_its_answers(demo):
-    """Weights moved by a hundredth of their spread; `benchmarks/verification.py` has the figures."""
-    torch = pytest.importorskip("torch")
+    """Weights moved by a hundredth of their spread: see `benchmarks/verification.py`."""
     then = replace(piste.explain(SENTENCE, demo), record=None)  # no digest gives it away
     model = copy.deepcopy(demo.model)
     torch.manual_seed(1)
