@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import piste
+from piste.models.protocol import Classifier
 from piste.render import answer, waterfall
 from piste.result.explanation import Explanation
 from tests.planted import additive
@@ -58,12 +59,12 @@ def test_more_words_are_named_until_they_carry_half() -> None:
     assert "mainly because of “good” and “fine”." in said
 
 
-def test_the_share_is_of_what_all_words_do(demo: piste.Classifier) -> None:
+def test_the_share_is_of_what_all_words_do(demo: Classifier) -> None:
     """What the sentence claims is what the scores say, whatever the text."""
     text = "The plot is thin and the jokes are tired, but the acting is superb and warm and bright."
     for explanation in (piste.explain(text, demo), piste.explain(f"{text} {text}", demo)):
         named = [row.scores["effect"] for row in answer.reasons(explanation)]
-        way = 1 if explanation.target.score >= explanation.base else -1
+        way = 1 if explanation.target.score >= (explanation.base or 0.0) else -1
         rows = explanation.top(len(explanation.players))
         for_it = sum(max(0.0, way * row.scores["effect"]) for row in rows)
         mainly = "mainly because" in answer.sentence(explanation)

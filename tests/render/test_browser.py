@@ -52,7 +52,7 @@ def open_explanation(tab: Page, explanation: Explanation, folder: Path) -> Opene
 
 def test_the_page_follows_the_chosen_class(tab: Page, tmp_path: Path) -> None:
     """Sentence, steps, table and colours are those of the class, and come back."""
-    weights = {"how": (3.0, 0.0, -1.0), "many": (2.0, 0.5, 0.0), "live": (0.0, 1.0, 0.25)}
+    weights = {"how": (3.0, 0.0, -1.0), "many": (2.0, 0.5, 0.0), "live": (0.0, 2.0, 0.25)}
     model = piste.from_function(
         lambda texts: np.array(
             [
@@ -66,7 +66,7 @@ def test_the_page_follows_the_chosen_class(tab: Page, tmp_path: Path) -> None:
     opened = open_explanation(tab, explanation, tmp_path)
     row = tab.locator("tbody tr").first
     expect(tab.locator("h1:visible")).to_contain_text("NUM (")
-    tab.get_by_text("All words").click()
+    tab.locator("summary", has_text="All words").click()
     before = row.get_attribute("data-p")
     tab.locator("[data-score]", has_text="LOC").click()
     expect(tab.locator("h1:visible")).to_contain_text("LOC (")

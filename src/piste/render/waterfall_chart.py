@@ -92,7 +92,8 @@ def _bar(step: Step, name: str, top: float, axis: tuple[Span, Span], outer: bool
     change = step.change if abs(step.change) >= least else 0.0
     amount = words.signed(step.end if outer else change, span[1] - span[0])
     error = words.give_or_take(step.error) if step.error and step.error >= least else ""
-    way = f", from {words.signed(step.start)} to {words.signed(step.end)}"
+    ends = [words.signed(end, span[1] - span[0]) for end in (step.start, step.end)]
+    way = f", from {ends[0]} to {ends[1]}"
     return Bar(
         label=name,
         amount=f"{amount} {error}".strip(),
