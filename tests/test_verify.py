@@ -92,7 +92,7 @@ def test_another_model_is_found_by_its_answers():
     assert outcomes(found) == {
         "file": "holds",
         "model": "unknown",
-        "decision": "holds",
+        "decision": "fails",  # the same label, with another probability
         "answers": "fails",
         "sets": "fails",
         "scores": "fails",
