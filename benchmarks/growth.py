@@ -3,11 +3,11 @@
     python benchmarks/growth.py --data reviews.jsonl.gz [more.jsonl.gz ...] [--quick] [--again]
 
 Texts of 10 to 5,000 words are made of the reviews' own words and explained one by one; beyond
-what the model reads, in windows. Data sets are explained by `piste run` with a lexicon, as usual,
-up to --most texts; of larger ones the lexicon is built over all texts and a sample is explained
-with it, and what no file holds is extrapolated from the last decade. Every point is a process of
-its own, kept in --out: a run that was stopped goes on. Afterwards a hundred million texts on a
-cluster are calculated from these rates (`benchmarks/cluster.py`).
+what the model reads, in windows. Data sets are explained by `piste run` up to --most texts; larger
+ones are extrapolated from the last two points. With --lexicon one is built over all texts, and of
+more than --most texts a sample is explained with it. Every point is a process of its own, kept in
+--out: a run that was stopped goes on. Afterwards a hundred million texts on a cluster are
+calculated from these rates (`benchmarks/cluster.py`).
 """
 
 import argparse
@@ -54,6 +54,7 @@ def _options() -> Namespace:
     parser.add_argument("--model", default="demo")
     parser.add_argument("--quick", action="store_true", help="the small ends only")
     parser.add_argument("--most", type=int, default=1000, help="texts that are all explained")
+    parser.add_argument("--lexicon", action="store_true", help="share words between texts")
     parser.add_argument("--again", action="store_true", help="forget what was measured before")
     parser.add_argument("--out", type=Path, default=HERE / "results" / "growth")
     parser.add_argument("--picture", type=Path, default=HERE / "growth.png")
@@ -117,7 +118,7 @@ def of_words(given: Namespace, classifier: Any, size: int) -> tuple[float, float
 
 
 def of_texts(given: Namespace, classifier: Any, size: int) -> tuple[float, float]:
-    """Explain so many texts with a lexicon over them, or a sample; tokens and seconds likewise."""
+    """Explain so many texts, or with a lexicon a sample of them; tokens and seconds likewise."""
     import piste
     from piste.runs import shards
     from piste.runs.run import EFFORT
@@ -127,9 +128,11 @@ def of_texts(given: Namespace, classifier: Any, size: int) -> tuple[float, float
         out, data = given.out / f"run-{size}" / "whole", given.out / f"texts-{size}.jsonl"
         shutil.rmtree(out, ignore_errors=True)
         data.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
-        piste.run(data, classifier, out, shard=SHARD)
+        piste.run(data, classifier, out, shard=SHARD, lexicon=given.lexicon)
         own = sum(sum(one["tokens"]) for one in shards.read(out, shards.TEXTS, ["tokens"]))
-        return own + piste.Lexicon.load(out / "lexicon.json.gz").facts["tokens"], 0.0
+        words = out / "lexicon.json.gz"
+        shared = piste.Lexicon.load(words).facts["tokens"] if words.exists() else 0
+        return own + shared, 0.0
     lexicon = piste.build_lexicon(texts, classifier, effort=EFFORT)
     before = time.process_time()
     some = [piste.explain(text, classifier, lexicon=lexicon) for text in texts[:: size // SAMPLE]]
@@ -139,8 +142,9 @@ def of_texts(given: Namespace, classifier: Any, size: int) -> tuple[float, float
 
 
 def with_extrapolation(given: Namespace, sizes: tuple[int, ...]) -> list[Point]:
-    """Points for as many texts as the files hold; beyond, the exponents of the last decade."""
+    """Points for as many texts as can be measured; beyond, the exponents of the last two."""
     held = len(reviews(given, max(sizes)))
+    held = held if given.lexicon else min(held, given.most)
     rows = [point(given, "texts", size) for size in sizes if size <= held]
     for size in (size for size in sizes if size > held):
         grown = {
@@ -193,8 +197,8 @@ def picture(points: dict[str, list[Point]], path: Path) -> None:
                 color=colour,
                 label=f"{label}: exponent {powers[name]:.2f}",
             )
-        axes.set_xlabel(f"{axis} (dashed: extrapolated)")
-        axes.legend()
+        axes.set_xlabel(axis if len(known) == len(rows) else f"{axis} (dashed: extrapolated)")
+        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
         axes.grid(alpha=0.3)
     figure.savefig(path, dpi=120)
     print(f"Wrote {path}")

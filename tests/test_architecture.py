@@ -13,6 +13,7 @@ SOURCE = ROOT / "src" / "piste"
 ORDER = [
     {"errors", "lazy"},
     {"arrays", "extras", "files", "options", "threads"},
+    {"special"},
     {"data", "result"},
     {"lexicon", "text"},
     {"design", "models", "surrogates"},

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.special import expit, logsumexp
 
 from piste.arrays import BoolArray, FloatArray, IntArray, Ragged
 from piste.errors import InputError, OutputError, SettingError, choices
@@ -21,6 +20,7 @@ from piste.models.protocol import Classifier
 from piste.models.query import Query
 from piste.options import DEFAULT, Options
 from piste.result.explanation import Target
+from piste.special import expit, logsumexp
 from piste.text.encoding import Encoding, check_text, texts, truncated
 from piste.text.players import Players, split
 

@@ -18,6 +18,7 @@ from piste.methods.base import Attribution, Method
 from piste.methods.every_class import MOST, explain_every_class
 from piste.models.fingerprint import identity
 from piste.models.loading import as_classifier
+from piste.models.pairs import one_text_note
 from piste.models.protocol import Classifier
 from piste.models.query import Meter, OnRound, Progress, Query
 from piste.models.sharing import Gathering
@@ -166,6 +167,7 @@ def _explained(encoding: Encoding, query: Query, plan: _Plan) -> Explanation:
         core=attribution.core,
         second=encoding.second,
         notes=(
+            *(() if encoding.second is not None else one_text_note(classifier.labels)),
             *encoding.notes,
             *attribution.notes,
             *query.notes(),

@@ -11,6 +11,7 @@ from piste.decision import Decision
 from piste.design.parts import paired_parts, parts_between
 from piste.errors import SettingError
 from piste.methods.context.asking import Asked, Plan, _to_be_learnt
+from piste.methods.context.groups import Groups
 from piste.options import Options
 from piste.surrogates.effects import Effects
 from piste.surrogates.shapley import all_coalitions, exact_shapley
@@ -238,6 +239,9 @@ def test_a_quick_look_at_a_long_text_asks_nothing_near_it_and_says_so():
     sizes = sorted({len(kept(part)) for part in found.parts.kept})
     assert sizes == [1, 5, 10, 60]
     assert list(found.fidelity.checks) == ["groups"]
+    assert found.fidelity.r2 is None  # good on groups of words says nothing of the text
+    assert "unknown for the text itself" in str(found)
+    assert "Fidelity: very good" not in found.to_html()
     assert any("Quick look: interactions" in note for note in found.notes)
     assert "Quick look: interactions" in str(found)
     assert "Quick look: interactions" in found.to_html()
@@ -253,7 +257,22 @@ def test_a_quick_look_recovers_a_planted_slalom():
     quick, normal = (explain(planted.text, planted, effort=e) for e in ("quick", "normal"))
     effects = [one.scores["effect"] for one in (quick, normal)]
     assert np.corrcoef(*effects)[0, 1] > 0.99
-    assert quick.fidelity.r2 > 0.99
+    assert quick.fidelity.checks["groups"].r2 > 0.99
+
+
+def test_errors_of_a_quick_look_are_as_large_as_groups_were_off():
+    """By hand: a group of two words that is missed by 4, and one of four that is missed by 2."""
+    parts = np.array([[True, True, False, False], [True] * 4])
+    groups = Groups(parts, np.array([4.0, 1.0]), np.array([0.0, 3.0]), 1.0)
+    assert groups.error == pytest.approx(np.sqrt((16 / 2 + 4 / 4) / 2))
+
+
+def test_errors_of_a_quick_look_hold_the_effects_under_noise():
+    planted = PlantedSlalom(60)
+    true = explain(planted.text, planted).scores["effect"]
+    quick = explain(planted.text, planted.noisy(0.5), effort="quick")
+    off = np.abs(quick.scores["effect"] - true)
+    assert np.mean(off < 1.64 * quick.errors["effect"]) > 0.8
 
 
 def test_a_quick_look_at_a_short_text_tells_pairs():

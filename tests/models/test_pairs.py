@@ -9,6 +9,7 @@ from transformers import PreTrainedTokenizerFast
 import piste
 from piste.errors import InputError, SettingError
 from piste.models.query import Query
+from piste.render.trust import statements, warnings
 from piste.text.encoding import TYPE, cut, truncated
 from piste.text.players import split
 from tests.conftest import tiny_bert
@@ -265,3 +266,25 @@ def test_a_contrast_of_a_pair_reads_both_types(classifier, model, tokenizer):
     ids = query.sequence(players.tokens(players.whole))
     margins, _ = query.gradients(query.embed(ids), 2, ids, 0)
     assert margins[0] == pytest.approx(logits[2] - logits[0], abs=1e-4)
+
+
+NLI = ["entailment", "neutral", "contradiction"]
+
+
+def three(texts):
+    return [[0.1, 0.2, 1.7]] * len(texts)
+
+
+@pytest.mark.parametrize("labels", [NLI, ["x", "y", "CONTRADICTION"], ["a", "b", "not_duplicate"]])
+def test_one_text_in_front_of_a_model_of_pairs_is_a_warning_with_the_remedy(labels):
+    found = piste.explain(FIRST, piste.from_function(three, labels), "occlusion")
+    (warning,) = (one.text for one in statements(found) if "pairs of texts" in one.text)
+    assert "--pair" in warning
+    assert any(one.text == warning for one in warnings(found))
+
+
+def test_no_warning_for_a_pair_or_for_labels_of_one_text():
+    pair = piste.explain(FIRST, piste.from_function(three, NLI), "occlusion", pair=SECOND)
+    bugs = piste.from_function(three, ["bug", "question", "duplicate"])
+    for found in (pair, piste.explain(FIRST, bugs, "occlusion")):
+        assert not any("pairs of texts" in note for note in found.notes)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 import numpy as np
-from scipy.special import betaincinv
 
 from piste.arrays import BoolArray
 from piste.decision import Decision
@@ -93,6 +92,8 @@ class Tally:
         """The exact (Clopper-Pearson) lower bound, wrong with probability `error`."""
         if not self.kept:
             return 0.0
+        from scipy.special import betaincinv  # other methods start without it
+
         return float(betaincinv(self.kept, self.tried - self.kept + 1, error))
 
 

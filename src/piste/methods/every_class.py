@@ -6,7 +6,6 @@ import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import logsumexp
 
 from piste.arrays import FloatArray
 from piste.decision import CENTRED, LOG_ODDS, Decision, margins, resolve_target, scale_of
@@ -15,6 +14,7 @@ from piste.methods.base import Attribution, Method
 from piste.models.protocol import Classifier
 from piste.result.explanation import Target
 from piste.result.scores import CLASS, score
+from piste.special import logsumexp
 
 MOST = 12  # classes with scores of their own; the others, less likely, are one
 

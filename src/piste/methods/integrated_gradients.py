@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
-from scipy.special import roots_legendre
 
 from piste.arrays import FloatArray, IntArray
 from piste.decision import Decision
@@ -127,7 +126,7 @@ def integrate(
 
     The ends are asked along with the points between; their gradients have no weight.
     """
-    points, weights = roots_legendre(steps)  # on -1..1, where weights sum to 2
+    points, weights = np.polynomial.legendre.leggauss(steps)  # on -1..1, where weights sum to 2
     points = np.concatenate([[0.0], (points + 1) / 2, [1.0]])
     weights = np.concatenate([[0.0], weights / 2, [0.0]])
     mean, margins = np.zeros_like(path.whole), np.empty(0)

@@ -103,7 +103,7 @@ def _risen(explanation: Explanation) -> bool:
 def unreliable(explanation: Explanation) -> bool:
     """Whether the scores predict the model so badly that a warning stands above them."""
     checked = explanation.fidelity
-    r2 = None if checked is None or trust.exact(explanation) else checked.r2
+    r2 = None if checked is None or trust.exact(explanation) else checked.worst.r2
     return r2 is not None and r2 < trust.LOW
 
 

@@ -9,10 +9,11 @@ from piste.methods import METHODS
 from piste.methods.base import MORE_BUDGET
 from piste.methods.lime import NEAR
 from piste.models.backends.function import UNSTEADY
+from piste.models.pairs import ONE_TEXT
 from piste.options import EFFORTS
 from piste.render.words import percent, signed
 from piste.result.explanation import Explanation
-from piste.result.facts import FEW_CHECKS, Agreement, Stopped
+from piste.result.facts import FEW_CHECKS, GROUPS, Agreement, Stopped
 from piste.result.scores import score
 from piste.text.encoding import UNREAD, UNTOLD
 
@@ -30,6 +31,7 @@ _KINDS = {
     "removals": ("new removal of a few words", "new removals of a few words"),
 }
 _EXACT = "Fidelity: exact. The model was asked every part of this text"
+_UNTESTED = "Fidelity: unknown for the text itself; only small groups of its words were checked"
 _COMPARE = "`piste compare --measure` to see which method holds here"
 _LOW = {
     "parts": "Do not rely on this explanation: it does not predict the model's answers to parts of"
@@ -76,7 +78,7 @@ def statements(explanation: Explanation) -> list[Statement]:
 
 def _warns(note: str) -> bool:
     """Whether a note says that the scores are not to be taken as they are."""
-    return any(phrase in note for phrase in (UNREAD, UNTOLD, MORE_BUDGET, NEAR, UNSTEADY))
+    return any(phrase in note for phrase in (UNREAD, UNTOLD, MORE_BUDGET, NEAR, UNSTEADY, ONE_TEXT))
 
 
 def _frame(explanation: Explanation) -> list[Statement]:
@@ -165,6 +167,9 @@ def headline(explanation: Explanation) -> str:
         if kind == "convergence":
             return _agreement(kind, check, explanation.target.scale)
         figure = "" if check.r2 is None else f"R² {_r2(check.r2)} "
+        if kind == GROUPS:
+            parts.append(f"unknown for the text itself ({figure}on {_where(kind, 2)})")
+            continue
         parts.append(f"{rating(check.r2)} ({figure}on {_where(kind, 2)})")
     return f"Fidelity: {', '.join(parts)}"
 
@@ -230,6 +235,8 @@ def _agreement(kind: str, check: Agreement, scale: str) -> str:
     if check.r2 is None:
         flat = f"The model's {scale} hardly changes on {where}, so there is no R²"
         return f"Fidelity: unknown. {flat} ({error})."
+    if kind == GROUPS:
+        return f"{_UNTESTED} (R² {_r2(check.r2)} on {where}, {error})."
     return f"Fidelity: {rating(check.r2)}. R² {_r2(check.r2)} on {where} ({error})."
 
 

@@ -2,12 +2,13 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc, betaln, gammaln
 
 from piste.arrays import BoolArray, FloatArray, IntArray
 from piste.result.parts import MOST_COMPLETE, NEAR
+from piste.special import log_factorials
 
 EXACT_SHAPLEY = MOST_COMPLETE  # players whose coalitions are all looked at
+TINIEST = 1e-300  # stands for odds of 0, which have no logarithm
 
 
 def all_coalitions(players: int) -> NDArray[np.bool_]:
@@ -37,8 +38,9 @@ def shapley_weights(parts: BoolArray) -> FloatArray:
     """
     count, sizes = parts.shape[1], parts.sum(axis=1)
     kept, gone = np.maximum(sizes, 1), np.maximum(count - sizes, 1)
-    inside = gammaln(kept) + gammaln(count - sizes + 1) - gammaln(count + 1)
-    outside = gammaln(sizes + 1) + gammaln(gone) - gammaln(count + 1)
+    logs = log_factorials(count)
+    inside = logs[kept - 1] + logs[count - sizes] - logs[count]
+    outside = logs[sizes] + logs[gone - 1] - logs[count]
     return np.asarray(np.where(parts, np.exp(inside)[:, None], -np.exp(outside)[:, None]))
 
 
@@ -77,7 +79,8 @@ def pair_weights(parts: BoolArray, pairs: IntArray) -> FloatArray:
 def company_odds(others: int, least: float) -> FloatArray:
     """The mean of t^k (1 - t)^(others - k) over t from `least` to 1, for every k [others + 1]."""
     kept = np.arange(others + 1)
-    one_in = betaln(kept + 1, others - kept + 1) + np.log(max(others + 1, 1))
+    logs = log_factorials(others)
+    one_in = logs[kept] + logs[others - kept] - logs[others]
     return np.asarray(_company_shares(others, least) * np.exp(one_in))
 
 
@@ -89,5 +92,8 @@ def sum_of_squares(others: int, least: float) -> float:
 def _company_shares(others: int, least: float) -> FloatArray:
     """How likely k of the others are kept, for every k [others + 1]."""
     kept = np.arange(others + 1)
-    tail = betainc(others - kept + 1, kept + 1, 1 - least)
-    return np.asarray(tail / ((1 - least) * max(others + 1, 1)))
+    # The incomplete beta function of whole numbers: at most k of one more are kept by `least`.
+    logs, odds = log_factorials(others + 1), np.log(np.maximum([least, 1 - least], TINIEST))
+    ways = logs[-1] - logs[kept] - logs[others + 1 - kept]
+    tail = np.cumsum(np.exp(ways + kept * odds[0] + (others + 1 - kept) * odds[1]))
+    return np.asarray(np.minimum(tail, 1.0) / ((1 - least) * (others + 1)))

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.special import expit
 
 from piste.arrays import FloatArray, Ragged
 from piste.decision import CENTRED, Decision
@@ -15,6 +14,7 @@ from piste.errors import PisteError, SettingError
 from piste.methods.every_class import Classes
 from piste.metrics.deletion import deletion_curve
 from piste.result.explanation import Explanation, Target
+from piste.special import expit
 from piste.text.players import Players
 from piste.web.requests import EditAnswer, RemovalAnswer, Said
 

@@ -28,7 +28,7 @@ from piste.methods.every_class import left_out
 from piste.methods.sampling import check_size
 from piste.methods.slalom.fit import Standing
 from piste.options import EFFORTS, Effort
-from piste.result.facts import FEW_CHECKS, Fidelity, Stopped
+from piste.result.facts import FEW_CHECKS, GROUPS, Fidelity, Stopped
 from piste.result.parts import NOT_TURNED, PlayerSet
 from piste.result.scores import CLASS
 from piste.surrogates import algebra
@@ -41,8 +41,9 @@ TOLERANCE = 0.02  # of the effects, and of R² from 1, with which asking ends ea
 MEANS = ("auto", "slalom", "constant")
 CLASSES = ("one-vs-rest", "shared")
 QUICK = (
-    "Quick look: interactions and words that would change the decision were not searched for. "
-    'Use effort="normal" (--effort normal) for them.'
+    "Quick look: interactions and words that would change the decision were not searched for, and"
+    " words were asked in small groups only: in the whole text they may count for more or less."
+    ' Use effort="normal" (--effort normal) to know.'
 )
 
 
@@ -186,7 +187,10 @@ def _tolerance(asked: Asked) -> float:
 
 def _fidelity(fit: Fit) -> Fidelity | None:
     """On parts near the text; where none was asked, on groups of words."""
-    checks = {"parts": fit.agreement(), "groups": fit.on_groups}
+    checks = {
+        "parts": fit.agreement(),
+        GROUPS: None if fit.groups is None else fit.groups.agreement(),
+    }
     known = {kind: check for kind, check in checks.items() if check is not None}
     return Fidelity(known) if known else None
 
@@ -202,7 +206,7 @@ def _faithful(fit: Fit, tolerance: float) -> bool:
 @algebra.one_thread
 def _standing(fit: Fit, rng: np.random.Generator) -> Standing:
     """The effects, and what else the answers allow them to be."""
-    effects, errors = fit.surrogate.effects[:, 0], fit.surrogate.effect_errors[:, 0]
+    effects, errors = fit.surrogate.effects[:, 0], fit.effect_errors[:, 0]
     return Standing(effects, effects + errors * rng.normal(size=(DRAWS, len(effects))))
 
 
@@ -212,8 +216,9 @@ def all_scores(
 ) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
     """All scores of all players, and the standard errors of those that have one."""
     surrogate, slalom, groups = fit.surrogate, fit.slalom, asked.players.groups
-    effects, effect_errors = surrogate.effects, surrogate.effect_errors
+    effects, effect_errors = surrogate.effects, fit.effect_errors
     removals, removal_errors = surrogate.removals()
+    removal_errors = fit.with_groups(removal_errors)
     answers, known = alone_answers(asked)
     values = np.where(known[:, None], answers, slalom.model.alone()[groups])
     scores = {

@@ -45,6 +45,7 @@ TRIPLES = 2  # times that every distinct player of a long text is asked with two
 QUICK_PASSES = 8.7  # of a long text that is asked in groups
 LARGE_GROUPS = 6  # of the players, each in one: they tell how the score grows with the length
 SMALL_GROUP, MOST_OFTEN = 5, 16  # players, and how often each is in such a group at most
+KNOWN_PARTS = 5  # a player: from here on rounds ask about the effects too, parts alone before
 POOL, TARGETS = 256, 128  # candidates of a round, and parts that they are to teach about
 TINY = 1e-12  # of a variance: nothing is left to learn
 
@@ -278,7 +279,7 @@ class Plan:
         )
         with algebra.one_thread:
             covariance = process.covariance(np.vstack([pool, targets]), pool)
-            if count <= MOST_COMPLETE:
+            if count <= MOST_COMPLETE and len(self.asked.parts) >= KNOWN_PARTS * count:
                 known = process.covariance(pool, pool)
                 covariance = np.vstack([known, _to_be_learnt(process, targets, pool)])
             chosen = most_informative(

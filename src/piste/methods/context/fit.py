@@ -11,8 +11,9 @@ from scipy import sparse
 from piste.arrays import BoolArray, FloatArray, IntArray, Ragged
 from piste.methods.base import agreement
 from piste.methods.context.asking import Asked
+from piste.methods.context.groups import Groups
 from piste.methods.slalom.fit import Fit as SlalomFit
-from piste.result.facts import FEW_CHECKS, Agreement, FitReport
+from piste.result.facts import Agreement, FitReport
 from piste.result.formula import Formula
 from piste.surrogates import algebra
 from piste.surrogates.context import (
@@ -165,7 +166,7 @@ class Fit:
     unseen: Process  # whose residuals are of a mean that has not seen the answers
     near: BoolArray  # [parts of the process]
     answers: FloatArray  # [parts of the process]: the target's
-    on_groups: Agreement | None = None  # on groups of words, where no part near the text was asked
+    groups: Groups | None = None  # where no part near the text was asked
 
     @property
     def process(self) -> Process:
@@ -181,6 +182,15 @@ class Fit:
         inflation = shortfall(self.unseen, _prior(self.slalom))
         process = replace(self.process, inflation=inflation)
         return replace(self, surrogate=replace(self.surrogate, process=process))
+
+    @property
+    def effect_errors(self) -> FloatArray:
+        """Standard errors of the effects [players, outputs]."""
+        return self.with_groups(self.surrogate.effect_errors)
+
+    def with_groups(self, errors: FloatArray) -> FloatArray:
+        """Errors of effects or removals, with what groups of words tell of them."""
+        return errors if self.groups is None else np.hypot(errors, self.groups.error)
 
     @property
     def base(self) -> float:
@@ -225,7 +235,7 @@ def final_fit(asked: Asked, before: Fit | None, mean: str) -> Fit:
     if mean != "constant":
         means = _unseen_means(asked, slalom)
         fit = _on_mean(asked, slalom, means, _kernel(before))
-        fits.append(replace(fit, on_groups=_on_groups(asked, means)))
+        fits.append(replace(fit, groups=Groups.of(asked, means)))
     if mean != "slalom":
         fits.append(_on_constant(asked, slalom))
     return min(fits, key=Fit.expected_error).widened()
@@ -251,14 +261,6 @@ def _unseen_means(asked: Asked, slalom: SlalomFit) -> FloatArray:
             rest = fit_slalom(asked, slalom, FOLD, ~held)
             means[held] = _means(rest, asked.parts[held])
     return means
-
-
-def _on_groups(asked: Asked, means: FloatArray) -> Agreement | None:
-    """How well SLALOM predicts groups of words that it has not seen; None where more is known."""
-    groups = (asked.parts.sum(axis=1) > 1) & ~asked.parts.all(axis=1)
-    if asked.near.any() or groups.sum() < FEW_CHECKS:
-        return None
-    return agreement(means[groups, 0], asked.answers[groups, 0], float(np.std(asked.answers[:, 0])))
 
 
 def _on_mean(

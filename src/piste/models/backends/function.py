@@ -6,7 +6,6 @@ from itertools import count, pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from scipy.special import logit
 
 from piste.arrays import FloatArray, IntArray
 from piste.errors import OutputError, SettingError, choices
@@ -279,7 +278,8 @@ def _as_scores(answers: FloatArray, scale: Scale) -> FloatArray:
         return answers.reshape(len(answers), -1)
     if scale == "label-probabilities":
         each = _checked(answers).reshape(len(answers), -1)
-        return np.asarray(logit(np.clip(each, 1e-9, 1 - 1e-9)))
+        inside = np.clip(each, 1e-9, 1 - 1e-9)
+        return np.asarray(np.log(inside / (1 - inside)))
     return _logs(answers) if scale == "probabilities" else _not_probabilities(answers)
 
 
