@@ -9,7 +9,8 @@ from rich.table import Table
 from piste.render import words
 from piste.render.clean import one_line
 from piste.render.plain import captured, plain
-from piste.verify import FAILS, HOLDS, UNKNOWN, Verification
+from piste.result.checks import FAILS, HOLDS, UNKNOWN
+from piste.verify import Verification
 
 MARKS = {HOLDS: ("holds", "green"), FAILS: ("FAILS", "bold red"), UNKNOWN: ("–", "dim")}
 
