@@ -23,10 +23,10 @@ from functools import cached_property
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import minimize
 
 from piste.arrays import BoolArray, FloatArray, IntArray
 from piste.surrogates import algebra
+from piste.surrogates.lbfgs import minimise
 
 CONSTANT = 1.0  # variance of the level, in units of the amplitude
 EXACT = 1e-4  # of the noise: what is left of it where an answer must be met
@@ -205,18 +205,12 @@ def fit_context(
     problem = _Problem(parts[some], _standardised(residuals[some]), prior, exact[some])
     with algebra.one_thread:
         guess = problem.first(start)
-        solution = minimize(
-            problem.loss,
-            guess,
-            jac=True,
-            method="L-BFGS-B",
-            options={"maxiter": iterations, "ftol": precision},
-        )
-        kernel = problem.kernel(np.asarray(solution.x))
+        solution, steps = minimise(problem.loss, guess, iterations, precision)
+        kernel = problem.kernel(solution)
         process = Process(kernel, parts, residuals, exact, np.ones(residuals.shape[1]))
         explained = np.mean(residuals * process.weights, axis=0)
     amplitude = np.maximum(explained, LEAST)
-    return replace(process, amplitude=amplitude, iterations=int(solution.nit))
+    return replace(process, amplitude=amplitude, iterations=steps)
 
 
 def shortfall(process: Process, prior: FloatArray) -> float:
