@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 
 import piste
 from piste.errors import SettingError
+from piste.explain import target_of
 from piste.result.alignment import matched
 from piste.result.comparable import decided, opposite
 from tests.planted import additive
 from tests.render.samples import feel, sample
 
 WEIGHTS = {"good": 2.0, "bad": -3.0, "fine": 1.0, "film": 0.25}
+WORDS_OF_BERT = ("good", "bad", "superb", "terrible", "fun", "family", "know", "they")
 NEAR = 0.05  # a function has no answer to the empty text: the base is estimated
 
 
@@ -124,15 +126,60 @@ def test_every_word_has_one_place(before, after):
     assert all(old and new for kind, old, new in places if kind in ("kept", "changed"))
 
 
-def test_errors_add_in_quadrature(demo):
+def test_errors_of_two_explanations_add_in_quadrature(demo):
+    """Those of players of one explanation are summed: how they go together is not known."""
     text = "The plot is thin, but the acting is superb and the end is too."
     diff = piste.diff(text, text.replace("thin", "dull"), demo)
     name = diff.before.primary
     for word in diff.words:
         old = diff.before.errors[name][list(word.before)]
         new = diff.after.errors[name][list(word.after)]
-        assert word.error == pytest.approx(np.sqrt((old**2).sum() + (new**2).sum()))
+        assert word.error == pytest.approx(np.hypot(old.sum(), new.sum()))
     assert max(word.error for word in diff.words) > 0
+
+
+def test_equal_changes_of_equal_words_are_one_reason():
+    diff = piste.diff("a good film and good music", "a bad film and bad music", linear())
+    assert diff.headline.endswith("mainly because “good” became “bad” (2 times).")
+
+
+def test_small_changes_of_many_words_are_not_the_main_reason():
+    words = [f"w{letter}" for letter in "abcdefgh"]
+    model = linear(dict.fromkeys(words, 0.4) | {"good": 0.6})
+    diff = piste.diff("x", " ".join([*words, "good"]), model, target="yes")
+    assert "mainly because" not in diff.headline
+    assert "many small changes add up, the largest: “" in diff.headline
+
+
+def test_the_target_of_windows_is_that_of_explain(bert):
+    """What all windows say, where the beginning by itself says something else."""
+    texts = [" ".join([one] * 12 + [two] * 60) for one in WORDS_OF_BERT for two in WORDS_OF_BERT]
+    options = piste.Options(long="windows")
+    targets = [
+        (target_of(text, bert, options), target_of(text, bert, piste.Options())) for text in texts
+    ]
+    differ = [
+        text
+        for text, (of_all, of_start) in zip(texts, targets, strict=True)
+        if of_all.label != of_start.label
+    ]
+    assert differ
+    for text in differ[:2]:
+        diff = piste.diff("good.", text, bert, method="occlusion", long="windows", unit="sentence")
+        alone = piste.explain(text, bert, "occlusion", long="windows", unit="sentence")
+        assert diff.after.target.label == alone.target.label
+
+
+def test_windows_are_not_compared_with_a_beginning(bert):
+    text = " ".join(["the film was good, the acting superb."] * 20)
+    windows, cut = (
+        piste.explain(text, bert, "occlusion", unit="sentence", long=how, target=0)
+        for how in ("windows", "truncate")
+    )
+    with pytest.raises(SettingError, match=r"in windows.*the beginning only"):
+        piste.diff(windows, cut)
+    short = piste.explain("the film was good.", bert, "occlusion", unit="sentence", target=0)
+    assert piste.diff(short, windows).words
 
 
 def test_scores_without_errors_or_sums(demo):

@@ -186,3 +186,19 @@ def test_removed_players_are_a_list(demo, removed):
     found = piste.explain("good film", demo, "occlusion")
     with pytest.raises(SettingError, match="Give indices"):
         found.change(removed)
+
+
+def test_errors_of_equal_words_are_summed(demo):
+    """An upper bound, however their errors go together: draws with several correlations."""
+    text = "superb plot, superb acting, superb film"
+    explanation = piste.explain(text, demo)
+    row = next(row for row in explanation.top() if row.player.text == "superb")
+    own = [i for i, player in enumerate(explanation.players) if player.text == "superb"]
+    errors = explanation.errors["effect"][own]
+    assert row.occurrences == 3
+    assert row.errors["effect"] == pytest.approx(errors.sum())
+    rng = np.random.default_rng(0)
+    for share in (-0.4, 0.0, 0.6, 1.0):  # of correlation between any two
+        correlation = np.full((3, 3), share) + (1 - share) * np.eye(3)
+        draws = rng.multivariate_normal(np.zeros(3), correlation * np.outer(errors, errors), 4000)
+        assert draws.sum(axis=1).std() <= row.errors["effect"] * 1.05

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 import piste
 from piste.methods import METHODS, remade
@@ -91,8 +92,9 @@ def test_another_model_is_found_by_its_answers():
     assert outcomes(found) == {
         "file": "holds",
         "model": "unknown",
-        "decision": "holds",
+        "decision": "fails",  # the same label, with another probability
         "answers": "fails",
+        "sets": "fails",
         "scores": "fails",
         "versions": "holds",
     }
@@ -240,3 +242,41 @@ def test_an_edited_file_is_refused_in_words(demo):
     found = piste.verify(piste.Explanation.from_dict(then), demo)
     assert not found.holds
     assert outcomes(found)["scores"] == "fails"
+
+
+def forged(explanation, **changes):
+    """What a file says after somebody has edited it."""
+    return replace(explanation, **changes)
+
+
+def test_every_recorded_number_is_compared(demo):
+    """One number is changed at a time, and the check that is to find it does."""
+    then = piste.explain(SENTENCE, demo)
+    flip, core = then.flip, then.core
+    assert flip is not None
+    assert core is not None
+    likelier = replace(then.target, probability=then.target.probability + 0.1)
+    importances = then.scores["importance"] + np.eye(len(then.players))[2] * 9.0
+    for check, changes in (
+        ("file", {"target": likelier}),
+        ("decision", {"target": likelier}),
+        ("sets", {"flip": replace(flip, score=flip.score - 0.5)}),
+        ("sets", {"core": replace(core, players=(*core.players[:-1], 0))}),
+        ("scores", {"scores": then.scores | {"importance": importances}}),
+    ):
+        found = piste.verify(forged(then, **changes), demo)
+        assert not found.holds, check
+        assert outcomes(found)[check] == "fails", check
+
+
+def test_a_model_that_moved_little_is_found_by_its_answers(demo):
+    """Weights moved by a hundredth of their spread: see `benchmarks/verification.py`."""
+    then = replace(piste.explain(SENTENCE, demo), record=None)  # no digest gives it away
+    model = copy.deepcopy(demo.model)
+    torch.manual_seed(1)
+    with torch.no_grad():
+        for weight in model.parameters():
+            if weight.numel() > 1:
+                weight += 1e-2 * weight.std() * torch.randn_like(weight)
+    found = piste.verify(then, piste.load(model, demo.tokenizer, backend="torch"))
+    assert outcomes(found)["answers"] == "fails"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from piste.decision import Decision
 from piste.errors import SettingError, few
-from piste.explain import explain
+from piste.explain import explain, target_of
 from piste.methods import find_method
 from piste.methods.base import Method
 from piste.models.loading import as_classifier
@@ -112,7 +111,7 @@ def _target(text: str, pair: str | None, model: Classifier, options: Options) ->
             "A change is told towards one label, and target is 'all'.",
             "Name the label, or leave target out.",
         )
-    return Decision.on(text, model, options, pair).target
+    return target_of(text, model, options, pair)
 
 
 def _names(target: Target, model: Classifier, last: Classifier) -> dict[str, Any]:

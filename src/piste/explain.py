@@ -293,8 +293,13 @@ def _in_windows(windows: Sequence[Encoding], query: Query, plan: _Plan) -> Expla
             'Leave long="windows" out.',
         )
     tokens = np.array([len(window.ids) for window in windows])
-    shares = tokens / tokens.sum()
-    target = _target_of_all(windows, shares, query, plan)
+    target = _target_of_all(windows, query, plan.options)
+    if plan.every_class and len(target.labels) > MOST:
+        raise SettingError(
+            f"In windows every class of {MOST} can be explained, and there are"
+            f" {len(target.labels):,}.",
+            "Name the label, or cut the text off.",
+        )
     plan = replace(
         plan,
         options=replace(plan.options, target=target.index, against=target.against_index),
@@ -306,7 +311,7 @@ def _in_windows(windows: Sequence[Encoding], query: Query, plan: _Plan) -> Expla
         _window(window, query, plan, budget)
         for window, budget in zip(windows, budgets, strict=True)
     ]
-    explanation = merged(parts, shares.tolist())
+    explanation = merged(parts, _shares(windows).tolist())
     asked = _cost(query, 0.0, 0)  # which label is predicted; the windows have counted the text
     return replace(explanation, cost=explanation.cost + asked)
 
@@ -315,20 +320,31 @@ def _cost(query: Query, fit_seconds: float, full_tokens: int) -> Cost:
     return Cost(query.forwards, query.tokens, query.seconds, fit_seconds, full_tokens)
 
 
-def _target_of_all(
-    windows: Sequence[Encoding], shares: FloatArray, query: Query, plan: _Plan
+def target_of(
+    text: str, classifier: Classifier, options: Options, pair: str | None = None
 ) -> Target:
+    """What `explain` would explain with these options, at the cost of the model's answer alone."""
+    encoding = classifier.encode(*texts(text, pair))
+    windows = cut(encoding, options.long)
+    query = Query(classifier, encoding.frame, batch_tokens=options.batch_tokens)
+    if len(windows) == 1:
+        return Decision.of(windows[0], query, options).target
+    return _target_of_all(windows, query, options)
+
+
+def _target_of_all(windows: Sequence[Encoding], query: Query, options: Options) -> Target:
     """The target of every window: chosen by the mean of their answers."""
     wholes = query.logits(Ragged.of([window.ids for window in windows]))
     outputs = range(wholes.shape[1])
-    if plan.every_class and len(outputs) > MOST:
-        raise SettingError(
-            f"In windows every class of {MOST} can be explained, and there are {len(outputs):,}.",
-            "Name the label, or cut the text off.",
-        )
     scores = np.stack([margins(wholes, query.classifier, index) for index in outputs], axis=1)
-    options, mean = plan.options, np.asarray(shares @ scores)
+    mean = np.asarray(_shares(windows) @ scores)
     return resolve_target(query.classifier, mean, options.target, options.against)
+
+
+def _shares(windows: Sequence[Encoding]) -> FloatArray:
+    """Each window's share of the tokens."""
+    tokens = np.array([len(window.ids) for window in windows])
+    return np.asarray(tokens / tokens.sum())
 
 
 def _window(window: Encoding, query: Query, plan: _Plan, budget: int | None) -> Explanation:

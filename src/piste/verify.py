@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
 from piste.arrays import FloatArray, Ragged
-from piste.decision import CENTRED, Decision, resolve_target
+from piste.decision import CENTRED, LOG_ODDS, Decision, resolve_target
 from piste.errors import PisteError, SettingError, few
 from piste.explain import explain
 from piste.extras import versions
@@ -27,26 +27,22 @@ from piste.models.protocol import Classifier
 from piste.models.query import Meter
 from piste.options import ALL, Options
 from piste.progress import Progress, watching
+from piste.result.checks import (
+    ADDED_UP,
+    FAILS,
+    HOLDS,
+    UNKNOWN,
+    Check,
+    adds_up,
+    of_scores,
+    signed,
+    sum_problem,
+)
 from piste.result.comparable import decided
 from piste.result.explanation import Explanation
-from piste.result.scores import score
 from piste.text.encoding import BETWEEN
 
 __all__ = ["Check", "Verification", "verify"]
-BEYOND = 3.0  # standard errors: with the same seed, scores of the same model differ by rounding
-FIT_ROUNDING = 0.01  # of the strongest score: what a fit on another machine makes of rounding
-ADDED_UP = 1e-6  # of the scores' size: what rounding leaves of a sum
-HOLDS, FAILS, UNKNOWN = "holds", "fails", "unknown"
-
-
-@dataclass(frozen=True)
-class Check:
-    """One thing that was tried: whether it holds, what was found, what to do about it."""
-
-    name: str
-    outcome: str  # "holds", "fails" or "unknown"
-    found: str
-    advice: str = ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,8 +94,9 @@ def verify(
 ) -> Verification:
     """Ask the model again and make the explanation again, with the recorded settings.
 
-    Tried are the file itself, the model's digests, its decision, its answers to the recorded parts
-    of the text, and the scores, each of which may move by three standard errors.
+    Tried are the file itself, the model's digests, its decision and probability, its answers to the
+    recorded parts of the text and to the sets that turn or keep the decision, and all scores, each
+    of which may move by three standard errors.
 
     classifier: the model to try it on; by default the embedded one.
     method: the method, where it is not one of `METHODS`.
@@ -118,12 +115,13 @@ def verify(
             again = trial.explained(method, lexicon, told)
     except PisteError as error:
         failed = Check("scores", UNKNOWN, f"not made again: {error.cause}", error.remedy)
-    scores = failed or _scores(explanation, again or explanation)
-    tried = (_decided(trial, again), _answers(trial), scores)
+    scores = failed or of_scores(explanation, again or explanation)
+    tried = (_decided(trial, again), _answers(trial), _sets(trial), scores)
     return Verification(explanation, (*own, *tried, _versions(explanation)), again)
 
 
-TRIED = ("decision", "answers", "scores")
+TRIED = ("decision", "answers", "sets", "scores")
+OTHER_ANSWERS = "The model, or what is around it, has changed: do not use the explanation for it."
 OTHER_LABELS = "Use the model that was explained, or explain again."
 
 
@@ -228,19 +226,26 @@ def _refine(explanation: Explanation, lexicon: object) -> int | None:
 
 def _file(explanation: Explanation) -> Check:
     """Whether the file agrees with itself."""
-    name = explanation.primary
-    if explanation.base is None or not score(name).adds_up:
+    problem = sum_problem(explanation) or _probability_problem(explanation)
+    if problem is not None:
+        advice = "The file was changed after it was written: find the original."
+        return Check("file", FAILS, problem, advice)
+    if not adds_up(explanation):
         return Check("file", UNKNOWN, f"the scores of {explanation.method} need not add up")
-    total = explanation.base + float(explanation.scores[name].sum())
-    size = abs(explanation.base) + float(np.abs(explanation.scores[name]).sum())
-    target = explanation.target.score
-    if abs(total - target) <= ADDED_UP * max(1.0, size):
-        return Check("file", HOLDS, "base and scores add up to the model's score")
-    return Check(
-        "file",
-        FAILS,
-        f"base and scores add up to {_signed(total)}, and the recorded score is {_signed(target)}",
-        "The file was changed after it was written: find the original.",
+    return Check("file", HOLDS, "base and scores add up to the model's score")
+
+
+def _probability_problem(explanation: Explanation) -> str | None:
+    """The probability that log-odds mean, where it is not the recorded one."""
+    target = explanation.target
+    if target.probability is None or target.scale != LOG_ODDS:
+        return None
+    meant = float(expit(target.score))
+    if abs(meant - target.probability) <= ADDED_UP:
+        return None
+    return (
+        f"log-odds {signed(target.score)} mean a probability of {meant:.4g}, and the recorded one"
+        f" is {target.probability:.4g}"
     )
 
 
@@ -270,6 +275,13 @@ def _decided(trial: _Trial, again: Explanation | None) -> Check:
     was, is_now = decided(then), decided(now)
     if was is None:
         return Check("decision", UNKNOWN, "a number is predicted, and compared below")
+    shares = [one.target.probability or 0.0 for one in (then, now)]
+    within = rounding(trial.decision.query.classifier)
+    if was == is_now and abs(shares[0] - shares[1]) > within:
+        found = (
+            f"{was}, as recorded, at a probability of {shares[1]:.4g} ({shares[0]:.4g} recorded)"
+        )
+        return Check("decision", FAILS, found, OTHER_ANSWERS)
     if was == is_now:
         return Check("decision", HOLDS, f"{was}, as recorded")
     advice = "The decision is another: explain it again, and compare both with piste diff."
@@ -294,8 +306,28 @@ def _answers(trial: _Trial) -> Check:
     if not wrong.any():
         return Check("answers", HOLDS, f"{count}, equal within {float(apart.max()):.1g}")
     found = f"{int(wrong.sum()):,} of {count} differ, by up to {float(apart.max()):.3g}"
-    advice = "The model, or what is around it, has changed: do not use the explanation for it."
-    return Check("answers", FAILS, found, advice)
+    return Check("answers", FAILS, found, OTHER_ANSWERS)
+
+
+def _sets(trial: _Trial) -> Check:
+    """Whether the words that turn the decision, and those that keep it, still do."""
+    then = trial.explanation
+    count = len(then.players)
+    kept = []
+    if then.flip is not None:
+        kept.append((then.flip, [i for i in range(count) if i not in then.flip.players]))
+    if then.core is not None:
+        kept.append((then.core, list(then.core.players)))
+    if not kept or count != len(trial.decision.players):
+        return Check("sets", UNKNOWN, "none are recorded" if not kept else "the words are others")
+    rows = Ragged.of([players for _, players in kept])
+    now, recorded = trial.scores(rows), np.array([known.score for known, _ in kept])
+    within = rounding(trial.decision.query.classifier)
+    if (np.abs(now - recorded) <= within * (1 + np.abs(recorded))).all():
+        return Check("sets", HOLDS, "what turns or keeps the decision, as recorded")
+    pairs = zip(recorded, now, strict=True)
+    told = ", ".join(f"{signed(was)} recorded, {signed(is_now)} now" for was, is_now in pairs)
+    return Check("sets", FAILS, f"what turns or keeps the decision: {told}", OTHER_ANSWERS)
 
 
 def _recorded(explanation: Explanation) -> Iterator[tuple[list[int], float]]:
@@ -305,34 +337,6 @@ def _recorded(explanation: Explanation) -> Iterator[tuple[list[int], float]]:
         return
     kept = (np.flatnonzero(part).tolist() for part in explanation.parts.parts)
     yield from zip(kept, explanation.parts.answers.tolist(), strict=True)
-
-
-def _scores(then: Explanation, again: Explanation) -> Check:
-    """Whether the scores are the same within their standard errors."""
-    name = then.primary
-    if [player.text for player in then.players] != [player.text for player in again.players]:
-        return Check("scores", FAILS, f"the {then.unit}s are others now", "Explain again.")
-    if name not in again.scores:
-        found = f"{again.method} makes no score {few([name])!r}"
-        return Check("scores", FAILS, found, "The file was changed: find the original.")
-    apart = np.abs(then.scores[name] - again.scores[name])
-    # The file's own errors could have been changed with its scores.
-    error = math.sqrt(2) * again.errors.get(name, np.zeros_like(apart))
-    largest = float(np.abs(then.scores[name]).max(initial=0.0))
-    wrong = apart > BEYOND * error + FIT_ROUNDING * max(largest, 1e-9)
-    if not wrong.any():
-        found = f"{len(apart):,} scores, equal within {float(apart.max(initial=0.0)):.1g}"
-        return Check("scores", HOLDS, found)
-    worst = int(np.argmax(np.where(wrong, apart, 0.0)))
-    was, now = float(then.scores[name][worst]), float(again.scores[name][worst])
-    word = few([then.players[worst].text])
-    found = f"{int(wrong.sum()):,} of {len(apart):,} {name}s differ, most “{word}”"
-    advice = "Explain the text again, and look at both with piste diff."
-    return Check("scores", FAILS, f"{found}: {_signed(was)} recorded, {_signed(now)} now", advice)
-
-
-def _signed(number: float) -> str:
-    return f"{number:+.3g}".replace("-", "−")
 
 
 def _versions(explanation: Explanation) -> Check:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import piste
+from piste.models.protocol import Classifier
 from piste.render import answer, waterfall
 from piste.result.explanation import Explanation
 from tests.planted import additive
@@ -42,6 +43,34 @@ def test_one_word_is_enough_where_it_brings_half() -> None:
     assert "mainly because of “good”." in said
 
 
+def test_no_few_words_are_named_where_many_carry_the_effect() -> None:
+    """Twelve equal words: three of them are a quarter of the effect, and not the main reason."""
+    words = [f"good{letter}" for letter in "abcdefghijkl"]
+    weights = dict.fromkeys(words, 0.5) | {"goodest": 0.8}
+    said = answer.sentence(of(" ".join([*words, "goodest"]), additive(weights)))
+    assert "mainly because" not in said
+    assert "; it rests on many words: the strongest is “goodest” (12 % of the effect in" in said
+
+
+def test_more_words_are_named_until_they_carry_half() -> None:
+    """“good” brings 2 of 4.5: “fine” is named too, though it is not half as strong."""
+    weights = {"good": 2.0, "fine": 0.9, "nice": 0.8, "warm": 0.8}
+    said = answer.sentence(of(f"good fine nice warm {REST}", additive(weights)))
+    assert "mainly because of “good” and “fine”." in said
+
+
+def test_the_share_is_of_what_all_words_do(demo: Classifier) -> None:
+    """What the sentence claims is what the scores say, whatever the text."""
+    text = "The plot is thin and the jokes are tired, but the acting is superb and warm and bright."
+    for explanation in (piste.explain(text, demo), piste.explain(f"{text} {text}", demo)):
+        named = [row.scores["effect"] for row in answer.reasons(explanation)]
+        way = 1 if explanation.target.score >= (explanation.base or 0.0) else -1
+        rows = explanation.top(len(explanation.players))
+        for_it = sum(max(0.0, way * row.scores["effect"]) for row in rows)
+        mainly = "mainly because" in answer.sentence(explanation)
+        assert not mainly or abs(sum(named)) >= 0.45 * for_it  # chance is left out of the whole
+
+
 def test_an_answer_that_words_speak_against() -> None:
     text, weights = "a bad film of old", additive({"bad": -1.0})
     lowered = of(text, lambda texts: weights(texts) + 3.0, target="yes")
@@ -68,7 +97,7 @@ def test_a_number_is_raised_or_lowered() -> None:
 def test_weights_have_no_side_and_chance_is_no_reason() -> None:
     scores = {"alpha-avg": np.abs(sample().scores["lin"])}
     attention = sample(scores=scores, primary="alpha-avg", method="attention")
-    assert "; the most weight lies on “" in answer.sentence(attention)
+    assert answer.sentence(attention).endswith((" weighs most.", " weigh most."))
     unsure = sample()
     errors = {unsure.primary: np.full(len(unsure.players), 1e3)}
     assert "no single word stands out" in answer.sentence(replace(unsure, errors=errors))

@@ -4,8 +4,10 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import piste
 from piste.render import together
 from piste.render.html import fragment, page
 from piste.render.shades import ends
@@ -46,6 +48,40 @@ def open_page(tab: Page, document: str, folder: Path) -> Opened:
 
 def open_explanation(tab: Page, explanation: Explanation, folder: Path) -> Opened:
     return open_page(tab, page(explanation), folder)
+
+
+def test_the_page_follows_the_chosen_class(tab: Page, tmp_path: Path) -> None:
+    """Sentence, steps, table and colours are those of the class, and come back."""
+    weights = {"how": (3.0, 0.0, -1.0), "many": (2.0, 0.5, 0.0), "live": (0.0, 2.0, 0.25)}
+    model = piste.from_function(
+        lambda texts: np.array(
+            [
+                sum((np.array(weights.get(w, (0, 0, 0))) for w in t.split()), np.zeros(3))
+                for t in texts
+            ]
+        ),
+        ["NUM", "LOC", "HUM"],
+    )
+    explanation = piste.explain("how many people live there today", model, target="all")
+    opened = open_explanation(tab, explanation, tmp_path)
+    row = tab.locator("tbody tr").first
+    expect(tab.locator("h1:visible")).to_contain_text("NUM (")
+    tab.locator("summary", has_text="All words").click()
+    before = row.get_attribute("data-p")
+    tab.locator("[data-score]", has_text="LOC").click()
+    expect(tab.locator("h1:visible")).to_contain_text("LOC (")
+    expect(tab.locator("h1:visible")).to_have_count(1)
+    expect(tab.locator("[data-score][aria-pressed=true]")).to_have_text("LOC")
+    bars = tab.locator(".falls.wide:visible .mark")
+    assert "live: +" in (bars.first.get_attribute("aria-label") or "")
+    expect(row).to_contain_text("live")
+    expect(tab.locator("#key-label")).to_have_text("LOC")
+    assert opened.word("how").get_attribute("data-hue") == "a"
+    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    tab.locator("[data-score]", has_text="NUM").click()
+    expect(tab.locator("h1:visible")).to_contain_text("NUM (")
+    assert row.get_attribute("data-p") == before
+    assert opened.complaints == []
 
 
 def test_a_word_lights_its_point_and_its_row(tab: Page, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import logging
 import subprocess
 import sys
 import warnings
@@ -194,3 +195,14 @@ def test_any_text_in_context_is_literal_and_silent(tmp_path: Path, text: str) ->
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         draw(in_context(text), tmp_path / "a.png")
+
+
+def test_a_fallback_font_with_one_weight_is_no_warning(caplog: pytest.LogCaptureFixture) -> None:
+    logger = logging.getLogger("matplotlib.font_manager")
+    told = "findfont: Failed to find font weight %s for %s, now using 500."
+    with caplog.at_level(logging.WARNING, logger=logger.name):
+        logger.warning(told, "bold", "WenQuanYi Zen Hei")
+        assert not caplog.records
+        logger.warning(told, "bold", "A font of the user's")
+        logger.warning("findfont: Font family %r not found.", "WenQuanYi Zen Hei")
+    assert len(caplog.records) == 2

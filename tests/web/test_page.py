@@ -206,6 +206,12 @@ def test_every_label_and_windows_can_be_chosen(tab: Opened, server: Running) -> 
     tab.page.locator("#classes button", has_text="negative").click()
     expect(tab.word("superb")).to_have_attribute("data-hue", "a")
     expect(tab.page.locator("#for")).to_have_text("negative")
+    expect(tab.page.locator("#sentence")).to_contain_text("negative (")
+    steps = tab.page.locator("#steps tr", has_text="superb")
+    expect(steps.first).to_contain_text("−")
+    tab.page.locator("#classes button", has_text="positive").click()
+    expect(tab.page.locator("#sentence")).to_contain_text("positive (")
+    tab.page.locator("#classes button", has_text="negative").click()
     tab.word("superb").click()
     expect(tab.page.locator(".turned")).to_contain_text("negative")
     assert tab.complaints == []

@@ -19,6 +19,7 @@ from piste.options import Options
 
 
 @options.takes_settings()
+@options.takes_outputs
 def compare(
     context: typer.Context,
     text: options.Text = None,
@@ -37,11 +38,7 @@ def compare(
         bool,
         typer.Option("--measure", help="Test each on the model: which one to trust for this text."),
     ] = False,
-    json: options.Json = None,
-    html: options.Html = None,
-    figure: options.FigureFile = None,
-    device: options.Device = None,
-    trust_remote_code: options.TrustRemoteCode = False,
+    outputs: options.Outputs = options.NOWHERE,
     brief: options.Brief = False,
     quiet: options.Quiet = False,
     **settings: Any,
@@ -54,15 +51,15 @@ def compare(
 
     check_quotes(text, context.args)
     wanted = read(text, file, "compare")
-    check_paths(json, html, figure)
+    check_paths(outputs.json, outputs.html, outputs.figure)
     chosen = SEVEN if methods is None else listed(methods)
     named(chosen)  # typos should not wait for the model to load
     Options.of(**settings)
-    classifier = loaded(model, device, trust_remote_code)
+    classifier = loaded(model, outputs.device, outputs.trust_remote_code)
     with LateBar("Asking the model") as bar:
         comparison = piste.compare(
             wanted, classifier, chosen, pair=pair, measure=measure, progress=bar, **settings
         )
-    write(comparison, json, html, figure, quiet)
-    if json != "-" and not quiet:
+    write(comparison, outputs.json, outputs.html, outputs.figure, quiet)
+    if outputs.json != "-" and not quiet:
         shown(comparison, partial(show, brief=brief), partial(as_text, brief=brief))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 
 @options.takes_settings()
+@options.takes_outputs
 def diff(
     context: typer.Context,
     before: Annotated[str, typer.Argument(help="A text, or an explanation's JSON file.")],
@@ -29,11 +30,7 @@ def diff(
         str | None, typer.Option(help="The second text after the change, where that is another.")
     ] = None,
     method: options.Method = "context",
-    json: options.Json = None,
-    html: options.Html = None,
-    figure: options.FigureFile = None,
-    device: options.Device = None,
-    trust_remote_code: options.TrustRemoteCode = False,
+    outputs: options.Outputs = options.NOWHERE,
     **settings: Any,
 ) -> None:
     """Show what changed in a decision, and which words and pairs carry the change."""
@@ -41,7 +38,7 @@ def diff(
     from piste.render.diff_terminal import show
 
     check_quotes(after, context.args)
-    check_paths(json, html, figure)
+    check_paths(outputs.json, outputs.html, outputs.figure)
     find_method(method)  # typos should not wait for the model to load
     Options.of(**settings)
     if _is_json(before) or (after is not None and _is_json(after)):
@@ -50,10 +47,14 @@ def diff(
         found = _of_files(before, after, bool(given) or not as_asked)
     else:
         texts = _texts(before, after, pair, pair2)
-        models = [loaded(name, device, trust_remote_code) for name in (model, model2) if name]
+        models = [
+            loaded(name, outputs.device, outputs.trust_remote_code)
+            for name in (model, model2)
+            if name
+        ]
         found = _explained(texts, models, method, settings)
-    write(found, json, html, figure)
-    if json != "-":
+    write(found, outputs.json, outputs.html, outputs.figure)
+    if outputs.json != "-":
         shown(found, show)
 
 

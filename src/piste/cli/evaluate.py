@@ -1,13 +1,16 @@
 """`piste evaluate`: a data set, several methods, and what each is worth on it."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from piste.cli import options
 from piste.cli.common import check_paths, listed, loaded, shown
 from piste.errors import printable
+
+if TYPE_CHECKING:
+    from piste.runs.evaluate import Evaluation
 
 
 @options.takes_settings()
@@ -85,15 +88,19 @@ def evaluate(
         )
     paths = write(evaluation, out)
     shown(evaluation, show)
-    if html is not None:
-        evaluation.to_html(html)
-    if figure is not None:
-        evaluation.plot(figure)
+    _draw(evaluation, html, figure)
     for path in (*paths, html, figure):
         if path is not None:
             typer.echo(f"Wrote {printable(str(path))}", err=True)
     if evaluation.failures():
         raise typer.Exit(1)
+
+
+def _draw(evaluation: "Evaluation", html: Path | None, figure: Path | None) -> None:
+    if html is not None:
+        evaluation.to_html(html)
+    if figure is not None:
+        evaluation.plot(figure)
 
 
 def _elsewhere(path: Path | None, out: Path) -> Path | None:

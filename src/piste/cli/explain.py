@@ -29,6 +29,7 @@ Question = tuple[tuple[str, ...], str]  # label words, and the prompt that asks 
 
 
 @options.takes_settings()
+@options.takes_outputs
 def explain(
     context: typer.Context,
     text: options.Text = None,
@@ -36,11 +37,7 @@ def explain(
     model: options.Model = "demo",
     pair: options.Pair = None,
     method: options.Method = "context",
-    json: options.Json = None,
-    html: options.Html = None,
-    figure: options.FigureFile = None,
-    device: options.Device = None,
-    trust_remote_code: options.TrustRemoteCode = False,
+    outputs: options.Outputs = options.NOWHERE,
     endpoint: Annotated[
         str | None,
         typer.Option(
@@ -87,16 +84,18 @@ def explain(
 
     check_quotes(text, context.args)
     wanted = read(text, file, "explain")
-    check_paths(json, html, figure)
+    check_paths(outputs.json, outputs.html, outputs.figure)
     find_method(method)  # typos should not wait for the model to load
     Options.of(**settings)  # typos should not wait for the model to load
     _check_threshold(min_fidelity)
     question = _question(endpoint, labels, prompt, model)
-    classifier = _classifier(model, device, trust_remote_code, endpoint, api, question)
+    classifier = _classifier(
+        model, outputs.device, outputs.trust_remote_code, endpoint, api, question
+    )
     with LateBar("Asking the model") as bar:
         explanation = piste.explain(wanted, classifier, method, pair=pair, progress=bar, **settings)
-    write(explanation, json, html, figure, quiet)
-    if json != "-" and not quiet:
+    write(explanation, outputs.json, outputs.html, outputs.figure, quiet)
+    if outputs.json != "-" and not quiet:
         _show(explanation, top, brief, help_scores)
     if min_fidelity is not None:
         _require(explanation, min_fidelity, quiet)

@@ -1,11 +1,12 @@
 """Options that several commands share, each said once; those of an explanation from its table."""
 
 import dataclasses
+import functools
 import inspect
 from collections.abc import Callable, Collection
 from inspect import Parameter
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
@@ -133,3 +134,41 @@ TextColumn = Annotated[str, typer.Option(help="Column with the text.")]
 LabelColumn = Annotated[str, typer.Option(help="Column with the label.")]
 IdColumn = Annotated[str, typer.Option(help="Column with the text's id.")]
 Split = Annotated[str, typer.Option(help="Split of a hub data set.")]
+
+
+@dataclasses.dataclass(frozen=True)
+class Outputs:
+    """Where a result goes besides the terminal, and how the model behind it is loaded."""
+
+    json: Json = None
+    html: Html = None
+    figure: FigureFile = None
+    device: Device = None
+    trust_remote_code: TrustRemoteCode = False
+
+
+NOWHERE = Outputs()
+
+
+def takes_outputs(command: Command) -> Command:
+    """Give a command the options of `Outputs` in place of its parameter `outputs`."""
+    signature, hints = inspect.signature(command), get_type_hints(Outputs, include_extras=True)
+    fields = dataclasses.fields(Outputs)
+    own = [
+        Parameter(f.name, Parameter.KEYWORD_ONLY, default=f.default, annotation=hints[f.name])
+        for f in fields
+    ]
+
+    @functools.wraps(command)
+    def gathered(*arguments: Any, **given: Any) -> None:
+        outputs = Outputs(**{field.name: given.pop(field.name) for field in fields})
+        command(*arguments, outputs=outputs, **given)
+
+    parameters: list[Parameter] = []
+    for parameter in signature.parameters.values():
+        parameters += own if parameter.name == "outputs" else [parameter]
+    order = [p for p in parameters if p.kind is not Parameter.VAR_KEYWORD]
+    named = [p.replace(kind=Parameter.KEYWORD_ONLY) for p in order]
+    rest = [p for p in parameters if p.kind is Parameter.VAR_KEYWORD]
+    gathered.__signature__ = signature.replace(parameters=[*named, *rest])  # type: ignore[attr-defined]
+    return gathered  # type: ignore[return-value]

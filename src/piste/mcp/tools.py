@@ -13,8 +13,8 @@ from piste.decision import Decision
 from piste.errors import InputError, SettingError, choices, few
 from piste.explain import explain
 from piste.models.protocol import Classifier
-from piste.models.query import Progress
 from piste.options import ALL, Options
+from piste.progress import Progress
 from piste.result.explanation import Explanation
 
 KEPT = 64  # explanations: tools are asked about one text several times

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 from itertools import combinations
 
 from piste.decision import RAW
@@ -14,7 +15,8 @@ from piste.result.facts import LOW
 from piste.result.parts import is_sure
 
 MOST = 3  # words named as the reason
-COMPARABLE = 0.5  # of the strongest: a weaker word is not named beside it
+COMPARABLE = 0.5  # of the strongest: a weaker word is named only where more are needed
+MAINLY = 0.5  # of what brought the score about: words that carry less are not named as its reason
 
 
 def sentence(explanation: Explanation) -> str:
@@ -39,15 +41,49 @@ def decided(explanation: Explanation) -> str:
 def reasons(explanation: Explanation) -> list[Row]:
     """The words that brought the score to where it is, strongest first, at most three.
 
-    They are beyond chance, and at least half as strong as the strongest. A punctuation mark is
-    named only if it is itself the strongest.
+    They are beyond chance, and at least half as strong as the strongest, or it takes them to carry
+    half of the effect. A punctuation mark is named only if it is itself the strongest.
     """
+    rows = _for_it(explanation)
+    strong = [row for row in rows if row is rows[0] or _has_letters(row)][:MOST]
+    sizes = [abs(row.scores[explanation.primary]) for row in strong]
+    return strong[: few(sizes, _carried(explanation))]
+
+
+def few(sizes: Sequence[float], whole: float) -> int:
+    """How many of the strongest `sizes` are named: the comparable ones, or what carries half.
+
+    The strongest alone where all together do not carry half of the whole.
+    """
+    count = sum(size >= COMPARABLE * sizes[0] for size in sizes)
+    while count < len(sizes) and sum(sizes[:count]) < MAINLY * whole:
+        count += 1
+    return count if sum(sizes[:count]) >= MAINLY * whole else 1
+
+
+def _for_it(explanation: Explanation) -> list[Row]:
+    """The words beyond chance that moved the score where it went, strongest first."""
     name, up = explanation.primary, _risen(explanation)
     rows = [row for row in explanation.top(len(explanation.players)) if _counts(row, explanation)]
-    rows = [row for row in rows if (row.scores[name] > 0) == up]
-    least = COMPARABLE * max((abs(row.scores[name]) for row in rows), default=0.0)
-    rows = [row for row in rows if abs(row.scores[name]) >= least]
-    return [row for row in rows if row is rows[0] or _has_letters(row)][:MOST]
+    return [row for row in rows if (row.scores[name] > 0) == up]
+
+
+def _carried(explanation: Explanation) -> float:
+    """All that moved the score where it went: words beyond chance, and what the others sum to.
+
+    Small effects of many words are mostly chance one by one; their sum is not.
+    """
+    name, up = explanation.primary, 1 if _risen(explanation) else -1
+    rows = explanation.top(len(explanation.players))
+    unsure = sum(row.scores[name] for row in rows if not _counts(row, explanation))
+    return sum(abs(row.scores[name]) for row in _for_it(explanation)) + max(0.0, up * unsure)
+
+
+def _carry(explanation: Explanation, rows: list[Row]) -> float:
+    """The share of these words in all that moved the score where it went."""
+    whole = _carried(explanation)
+    some = sum(abs(row.scores[explanation.primary]) for row in rows)
+    return some / whole if whole > 0 else 1.0
 
 
 def _has_letters(row: Row) -> bool:
@@ -78,8 +114,11 @@ def _because(explanation: Explanation) -> str:
         return f"; no single {explanation.unit} stands out"
     joined = _joined(explanation, named)
     if not sided(explanation):
-        return f"; the most weight lies on {joined}"
+        return f"; {joined} weigh{'s' if len(named) == 1 else ''} most"
     up, raw = _risen(explanation), explanation.target.scale == RAW
+    share = _carry(explanation, named)
+    if (up or raw) and share < MAINLY:
+        return _scattered(explanation, joined, share)
     doubt = "according to these scores " if unreliable(explanation) else ""
     if raw:
         return f", {doubt}{'raised' if up else 'lowered'} mainly by {joined}"
@@ -90,6 +129,15 @@ def _because(explanation: Explanation) -> str:
         start = words.signed(explanation.base or 0.0)
         return f", although {joined} {speak} against it: the empty text already scores {start}"
     return f": {joined} {speak} against it"
+
+
+def _scattered(explanation: Explanation, strongest: str, share: float) -> str:
+    """Where no few words carry most of the effect: how much the strongest does."""
+    way = "of the effect in favour"
+    if explanation.target.scale == RAW:
+        way = f"of what {'raises' if _risen(explanation) else 'lowers'} it"
+    rests = f"it rests on many {explanation.unit}s"
+    return f"; {rests}: the strongest is {strongest} ({words.percent(share)} {way})"
 
 
 def _joined(explanation: Explanation, rows: list[Row]) -> str:

@@ -43,7 +43,8 @@ CHARACTERS = 520  # of the text, for each method
 SIDE = 124.0  # the column of names
 TEXT_LEFT = MARGIN + SIDE
 TEXT_WIDTH = WIDTH - TEXT_LEFT - MARGIN
-HEAD = 40.0
+HEAD = 24.0  # below the lines of the headline
+TITLE, TITLE_LEADING, TITLE_CHARACTERS = 12.0, 16.0, 68
 GAP = 9.0  # between rows
 CELL = 25.0  # of the matrix, wide at most; its rows are lower
 CELL_HEIGHT = 15.5
@@ -89,12 +90,14 @@ def _figure(comparison: Comparison) -> Figure:
     answer, details = _footnotes(comparison)
     notes, verdict = [*answer, *details], len(answer)
     below = _below(len(rows)) + FOOTNOTE_LEADING * len(notes)
-    canvas = Canvas(MARGIN + HEAD + sum(tall.values()) + below + MARGIN)
-    canvas.write(
-        MARGIN, MARGIN + 12, words.decision(comparison.first.target), size=13, weight="bold"
-    )
-    _key(canvas, comparison)
-    down = MARGIN + HEAD
+    title = textwrap.wrap(said.headline(comparison), TITLE_CHARACTERS)
+    head = TITLE_LEADING * len(title) + HEAD
+    canvas = Canvas(MARGIN + head + sum(tall.values()) + below + MARGIN)
+    for index, line in enumerate(title):
+        at = MARGIN + TITLE_LEADING * index + 12
+        canvas.write(MARGIN, at, line, size=TITLE, weight="bold")
+    down = MARGIN + head
+    _key(canvas, comparison, down - 18)
     for number, (name, lines) in enumerate(rows.items(), start=1):
         _row(canvas, f"{number}  {name}", comparison.explanations[name], lines, down)
         down += tall[name]
@@ -148,7 +151,7 @@ def _tint(strength: float, sided: bool = True) -> str:
     return "#{:02x}{:02x}{:02x}".format(*mixed)
 
 
-def _key(canvas: Canvas, comparison: Comparison) -> None:
+def _key(canvas: Canvas, comparison: Comparison, down: float) -> None:
     """Under the headline, at the right: what the colours mean."""
     label = words.named(comparison.first.target, 24)
     entries = [("against", _tint(-0.8)), (f"for {label}", _tint(0.8))]
@@ -158,9 +161,9 @@ def _key(canvas: Canvas, comparison: Comparison) -> None:
     at = WIDTH - MARGIN
     for text, colour in reversed(entries):
         at -= ruler.width(literal(text))
-        canvas.write(at, MARGIN + 30, text, size=8, color=QUIET)
+        canvas.write(at, down + 8, text, size=8, color=QUIET)
         at -= 13
-        canvas.box(at, MARGIN + 22, (10, 9), colour)
+        canvas.box(at, down, (10, 9), colour)
         at -= 12
 
 

@@ -90,9 +90,13 @@ def _waterfall(canvas: Canvas, diff: Diff, steps: Sequence[said.Step], down: flo
         canvas.box(place(score), down, (0.8, LANE * (len(steps) + 2)), RULE)
     _lane(canvas, down, ("before", words.signed(start)), weight="bold")
     for row, step in enumerate(steps, start=1):
-        error = f" {words.give_or_take(step.error)}" if step.error else ""
+        error = f" {words.give_or_take(step.error, said.reach(diff))}" if step.error else ""
         at = down + LANE * row
-        _lane(canvas, at, (one_line(step.label, 30), f"{words.signed(step.change)}{error}"))
+        _lane(
+            canvas,
+            at,
+            (one_line(step.label, 30), f"{words.signed(step.change, said.reach(diff))}{error}"),
+        )
         size = (max(abs(step.change) * scale, 0.8), LANE - 5)
         canvas.box(place(min(step.start, step.end)), at + 3, size, colour(step.change))
     last = down + LANE * (len(steps) + 1)

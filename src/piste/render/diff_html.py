@@ -17,7 +17,6 @@ from piste.result.difference import Diff, WordChange
 from piste.result.explanation import Explanation
 
 BARS = 200.0  # width of the bars, in their own units
-FRAME_HEIGHT = 700  # of a notebook cell
 LISTED = 1000  # rows of the list of all words
 
 
@@ -44,13 +43,17 @@ class Bar:
     hue: str
 
 
-def page(diff: Diff) -> str:
-    """A complete document: no network, no foreign script, whatever the texts contain."""
+def page(diff: Diff, compact: bool = False) -> str:
+    """A complete document: no network, no foreign script, whatever the texts contain.
+
+    compact: the headline and the texts, all else folded, for a cell of a notebook.
+    """
     environment, css, script = _sources()
     rows = {id(word): index for index, word in enumerate(diff.words)}
     steps = said.steps(diff)
     return environment.get_template("diff.html.j2").render(
         d=diff,
+        compact=compact,
         said=said,
         words=words,
         css=Markup(css),
@@ -67,7 +70,7 @@ def page(diff: Diff) -> str:
 
 def fragment(diff: Diff) -> str:
     """The page in a frame of its own, so that cells of a notebook cannot disturb each other."""
-    return framed(page(diff), said.headline(diff), FRAME_HEIGHT)
+    return framed(page(diff, compact=True), said.headline(diff))
 
 
 @functools.cache
@@ -76,7 +79,7 @@ def _sources() -> tuple[Environment, str, str]:
     environment, css, _ = assets()
     assert environment.loader is not None
     read = functools.partial(environment.loader.get_source, environment)
-    return environment, css + read("diff.css")[0], read("comparison.js")[0]
+    return environment, css + read("diff.css")[0], read("comparison.js")[0] + read("frame.js")[0]
 
 
 def _texts(diff: Diff, rows: dict[int, int]) -> list[tuple[str, list[Stretch]]]:
@@ -101,7 +104,7 @@ def _stretches(diff: Diff, ex: Explanation, side: str, rows: dict[int, int]) -> 
             stretches.append(Stretch(part.text))
             continue
         word, strength = owners[player], float(strengths[player])
-        title = f"{said.named(diff, word)}: {words.signed(word.change)}"
+        title = f"{said.named(diff, word)}: {words.signed(word.change, said.reach(diff))}"
         stretches.append(
             Stretch(part.text, rows[id(word)], word.kind, hue(strength), level(strength), title)
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from piste.decision import LOG_ODDS, RAW
-from piste.render import together, trust, words
+from piste.render import answer, together, trust, words
 from piste.render.clean import one_line
 from piste.result.difference import Diff, WordChange
 from piste.result.explanation import Explanation, Target
@@ -14,13 +14,13 @@ from piste.result.parts import is_sure
 from piste.result.scores import score
 
 MOST = 3  # reasons in the headline
-COMPARABLE = 0.5  # of the strongest: a weaker one is not named beside it
 SHOWN = 12  # rows of their own, in the terminal and the figure
 PAIRS = 5  # sentences on pairs
 _ERRORS = (
     "±: the standard error of the change. The two explanations are estimated independently, so the"
     " errors add in quadrature"
 )
+SIDES = ("before", "after")
 NO_CHANGE = 0.005  # on the scale: shown, both scores are the same
 
 
@@ -69,47 +69,69 @@ def _scale(target: Target) -> str:
     return LOG_ODDS if target.against is not None else one_line(target.scale, 60)
 
 
-def reasons(diff: Diff) -> list[WordChange]:
+def reasons(diff: Diff) -> list[list[WordChange]]:
     """The words that moved the score the way it went, strongest first, at most three.
 
-    Their changes are beyond chance, and at least half as large as the largest.
+    Their changes are beyond chance, and at least half as large as the largest, or it takes them to
+    carry half of the change. The same change of equal words is one reason.
     """
+    rows = _moving(diff)[:MOST]
+    return rows[: answer.few([_size(same) for same in rows], _carried(diff))]
+
+
+def _moving(diff: Diff) -> list[list[WordChange]]:
+    """What moved the score the way it went beyond chance, strongest first; equal words together."""
     if abs(diff.change) < NO_CHANGE or not score(diff.before.primary).signed:
         return []
-    rows = [
-        word
-        for word in diff.top(len(diff.words))
-        if word.change * diff.change > 0 and is_sure(word.change, word.error or 0.0)
-    ]
-    least = COMPARABLE * max((abs(word.change) for word in rows), default=0.0)
-    return [word for word in rows if abs(word.change) >= least][:MOST]
+    rows: dict[tuple[str, ...], list[WordChange]] = {}
+    for word in diff.words:
+        if word.change * diff.change > 0 and is_sure(word.change, word.error or 0.0):
+            named = (text.casefold() for text in diff.text_of(word))
+            rows.setdefault((word.kind, *named), []).append(word)
+    return sorted(rows.values(), key=_size, reverse=True)
+
+
+def _size(same: list[WordChange]) -> float:
+    return abs(sum(word.change for word in same))
+
+
+def _carried(diff: Diff) -> float:
+    """What moved the score the way it went: base, words beyond chance, all others together."""
+    way = 1 if diff.change > 0 else -1
+    unsure = sum(word.change for word in diff.words if not is_sure(word.change, word.error or 0.0))
+    return sum(map(_size, _moving(diff))) + sum(max(0.0, way * x) for x in (unsure, diff.base or 0))
 
 
 def _because(diff: Diff) -> str:
     if abs(diff.change) < NO_CHANGE:
         return ""
-    named = [reason(diff, word) for word in reasons(diff)]
+    chosen = reasons(diff)
+    named, sizes = [reason(diff, same) for same in chosen], [_size(same) for same in chosen]
     base = diff.base or 0.0
-    largest = max((abs(word.change) for word in reasons(diff)), default=0.0)
-    if base * diff.change > 0 and abs(base) > largest:
+    if base * diff.change > 0 and abs(base) > max(sizes, default=0.0):
         empty = [words.signed(ex.base or 0.0) for ex in (diff.before, diff.after)]
         named = [f"the empty text scores {empty[1]} rather than {empty[0]}", *named[: MOST - 1]]
+        sizes = [abs(base), *sizes[: MOST - 1]]
     if not named:
         return f"; no single {diff.after.unit} stands out"
+    if sum(sizes) < answer.MAINLY * _carried(diff):
+        return f"; many small changes add up, the largest: {words.listed(named)}"
     return f", mainly because {words.listed(named)}"
 
 
-def reason(diff: Diff, word: WordChange) -> str:
-    """What happened to a word: “How many” became “Where”."""
-    old, new = (f"“{one_line(text)}”" for text in diff.text_of(word))
-    if word.kind == "changed":
-        return f"{old} became {new}"
-    if word.kind == "added":
-        return f"{new} was added"
-    if word.kind == "removed":
-        return f"{old} was removed"
-    was, now = words.signed(word.score_before), words.signed(word.score_after)
-    return f"{new} counts {now} rather than {was}"
+def reason(diff: Diff, same: list[WordChange]) -> str:
+    """What happened to a word, or to several equal ones: “How many” became “Where”."""
+    old, new = (f"“{one_line(text)}”" for text in diff.text_of(same[0]))
+    times = f" ({len(same)} times)" if len(same) > 1 else ""
+    kind = same[0].kind
+    if kind == "changed":
+        return f"{old} became {new}{times}"
+    if kind != "kept":
+        return f"{new if kind == 'added' else old} was {kind}{times}"
+    was, now = (
+        words.signed(sum(getattr(word, f"score_{side}") for word in same)) for side in SIDES
+    )
+    return f"{new}{times} counts {now} rather than {was}"
 
 
 def sides(diff: Diff) -> tuple[str, str]:
@@ -118,6 +140,12 @@ def sides(diff: Diff) -> tuple[str, str]:
     if diff.of_models and names[0] != names[1]:
         return names[0], names[1]
     return "before", "after"
+
+
+def reach(diff: Diff) -> float:
+    """The largest number beside which changes are read: smaller than a thousandth reads 0.00."""
+    ends = [abs(ex.target.score) for ex in (diff.before, diff.after)]
+    return max([*ends, *(abs(word.change) for word in diff.words)])
 
 
 def answers(diff: Diff) -> list[tuple[str, str]]:

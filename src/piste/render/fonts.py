@@ -1,6 +1,7 @@
 """Which font draws which character in a figure, so that none is missing and none warns."""
 
 import functools
+import logging
 import unicodedata
 
 from matplotlib import ft2font
@@ -47,6 +48,15 @@ _SCRIPTS = {  # how the names of characters begin, and what to install
 # Since 3.11, matplotlib shapes letters and orders them as they are read.
 SHAPES = hasattr(ft2font, "__libraqm_version__")
 _ISOLATE, _POP, _MARK = "\u2068", "\u2069", "\u200e"
+
+
+def _matters(record: logging.LogRecord) -> bool:
+    """Whether matplotlib's word on a font is for the user: not that a fallback has one weight."""
+    told = record.getMessage()
+    return "Failed to find font weight" not in told or not any(name in told for name in _FALLBACKS)
+
+
+logging.getLogger("matplotlib.font_manager").addFilter(_matters)
 
 
 @functools.cache

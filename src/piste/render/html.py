@@ -13,6 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from markupsafe import Markup, escape
 
 from piste.render import answer, together, trust, turns, waterfall_chart, words
+from piste.render.by_class import of_every_class
 from piste.render.chart import Chart, bars, is_scatter, scatter
 from piste.render.clean import RIGHT_TO_LEFT, one_line, visible
 from piste.render.segments import Segment, segments, shade
@@ -39,6 +40,16 @@ class ForClass:
     text: str
 
 
+@dataclass(frozen=True)
+class View:
+    """What changes on the page with the class that is chosen: the answer, and how it came about."""
+
+    ex: Explanation
+    score: int  # the index of the class's score, by which the table is sorted
+    falling: list[tuple[str, Waterfall]]
+    barred: list[tuple[str, Chart]]
+
+
 def page(explanation: Explanation, compact: bool = False) -> str:
     """A complete document: no network, no foreign script, whatever the text contains.
 
@@ -56,17 +67,16 @@ def page(explanation: Explanation, compact: bool = False) -> str:
         links=together.links(explanation),
         turns=turns.turns(explanation),
         unturned=turns.unturned(explanation),
-        base=together.base(explanation),
+        together=together,
         css=Markup(css),
         script=Markup(script),
         policy=policy_of(css, script),
         data=_json(linked(explanation)),
         parts=_parts(explanation),
         rows=rows,
-        index=index_of(explanation, rows),
+        index=index_of(explanation, explanation.top(len(explanation.players))),
         classes=classes(explanation),
-        falling=falling(explanation),
-        barred=_barred(explanation, rows),
+        views=views(explanation),
         planes=charts(explanation, rows),
         scatter=is_scatter(explanation),
         sided=sided(explanation),
@@ -161,6 +171,7 @@ def linked(explanation: Explanation) -> dict[str, Any]:
     return {
         "names": list(explanation.scores),
         "told": words.told(explanation),
+        "views": _views_of_scores(explanation),
         "weights": sorted(name for name in explanation.scores if not score(name).signed),
         "groups": [player.group for player in players],
         "labels": [one_line(player.text) for player in players],
@@ -206,11 +217,27 @@ def classes(explanation: Explanation) -> list[ForClass]:
     ]
 
 
+def views(explanation: Explanation) -> list[View]:
+    """The explanation, and where every class was explained, each other class."""
+    names = list(explanation.scores)
+    every = of_every_class(explanation) or {explanation.primary: explanation}
+    return [
+        View(ex, names.index(name), falling(ex), _barred(ex, ex.top(SHOWN)))
+        for name, ex in every.items()
+    ]
+
+
+def _views_of_scores(explanation: Explanation) -> list[int]:
+    """Which of `views` shows each score."""
+    places = {name: place for place, name in enumerate(of_every_class(explanation))}
+    return [places.get(name, 0) for name in explanation.scores]
+
+
 def _sides(explanation: Explanation, name: str) -> str:
     rows = explanation.top(len(explanation.players), name)
-    sides = []
+    least, sides = words.NOTHING * words.largest(explanation, name), []
     for side, sign, most in (("", 1, NAMED), ("against it: ", -1, 1)):
-        some = [row for row in rows if row.scores[name] * sign > 0][:most]
+        some = [row for row in rows if row.scores[name] * sign > least][:most]
         said = [f"“{one_line(row.player.text)}” {words.signed(row.scores[name])}" for row in some]
         sides += [f"{side}{', '.join(said)}"] if said else []
     return "; ".join(sides) or "nothing"

@@ -134,8 +134,9 @@ def base(explanation: Explanation) -> str | None:
     if explanation.base is None or "effect" not in explanation.scores:
         return None
     empty = "empty text scores" if explanation.second is None else "empty texts score"
-    ends = (explanation.base, explanation.target.score)
-    start, end = (signed(score, max(map(abs, ends))) for score in ends)
+    effects = explanation.scores["effect"].tolist()
+    ends = (explanation.base, explanation.target.score, *effects)
+    start, end = (signed(score, max(map(abs, ends))) for score in ends[:2])
     every = f"the effects of all {explanation.unit}s lead from there to {end}"
     return f"The {empty} {start}; {every}."
 

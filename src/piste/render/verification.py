@@ -9,7 +9,8 @@ from rich.table import Table
 from piste.render import words
 from piste.render.clean import one_line
 from piste.render.plain import captured, plain
-from piste.verify import FAILS, HOLDS, UNKNOWN, Verification
+from piste.result.checks import FAILS, HOLDS, UNKNOWN
+from piste.verify import Verification
 
 MARKS = {HOLDS: ("holds", "green"), FAILS: ("FAILS", "bold red"), UNKNOWN: ("–", "dim")}
 
@@ -19,9 +20,9 @@ def show(verification: Verification, console: Console | None = None) -> None:
     console = console or Console()
     console.print(plain(verdict(verification), "bold"))
     console.print(Padding(_checks(verification), (1, 2)))
-    for check in verification.checks:
-        if check.advice:
-            console.print(plain(f"{check.name}: {check.advice}"))
+    for advice in dict.fromkeys(check.advice for check in verification.checks if check.advice):
+        names = [check.name for check in verification.checks if check.advice == advice]
+        console.print(plain(f"{words.listed(names)}: {advice}"))
     console.print(plain(_origin(verification), "dim"))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from piste.render.clean import one_line
+from piste.render.words import NOTHING
 from piste.result.explanation import Explanation, Row
 from piste.result.scores import score
 
@@ -29,13 +30,17 @@ class Step:
 def steps(explanation: Explanation, most: int = MOST, slack: int = 1) -> list[Step]:
     """The strongest words first, then all others as one step; they lead from base to score.
 
-    So few others as `slack` get a step each. Empty where the scores do not add up from a base.
+    So few others as `slack` get a step each; of several words that do nothing, none has one. Empty
+    where the scores do not add up from a base.
     """
     name = explanation.primary
     if explanation.base is None or not score(name).adds_up:
         return []
     rows = explanation.top(len(explanation.players))
     shown = rows if len(rows) <= most + slack else rows[:most]
+    least = NOTHING * max((abs(row.scores[name]) for row in rows), default=0.0)
+    visible = sum(abs(row.scores[name]) >= least for row in shown)
+    shown = shown if visible >= len(shown) - slack else rows[:visible]
     here, done = explanation.base, []
     for row in shown:
         there = here + row.scores[name]

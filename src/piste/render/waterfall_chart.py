@@ -46,6 +46,11 @@ class Waterfall:
     bars: list[Bar]
     across: list[Tick]
 
+    @property
+    def whiskers(self) -> bool:
+        """Whether any standard error is large enough to be drawn."""
+        return any(bar.whisker for bar in self.bars)
+
 
 def chart(explanation: Explanation, width: float) -> Waterfall | None:
     """The waterfall; None where the scores do not add up from a base."""
@@ -87,7 +92,8 @@ def _bar(step: Step, name: str, top: float, axis: tuple[Span, Span], outer: bool
     change = step.change if abs(step.change) >= least else 0.0
     amount = words.signed(step.end if outer else change, span[1] - span[0])
     error = words.give_or_take(step.error) if step.error and step.error >= least else ""
-    way = f", from {words.signed(step.start)} to {words.signed(step.end)}"
+    ends = [words.signed(end, span[1] - span[0]) for end in (step.start, step.end)]
+    way = f", from {ends[0]} to {ends[1]}"
     return Bar(
         label=name,
         amount=f"{amount} {error}".strip(),

@@ -11,6 +11,8 @@ from piste.result.explanation import Explanation, Target
 from piste.result.parts import PlayerSet
 from piste.result.scores import score
 
+IN_WINDOWS, CUT_OFF = "in windows", "the beginning only"
+
 
 def comparable(before: Explanation, after: Explanation) -> tuple[Explanation, Explanation]:
     """Both towards the second's target, or a `SettingError` that says what keeps them apart.
@@ -27,6 +29,7 @@ def comparable(before: Explanation, after: Explanation) -> tuple[Explanation, Ex
         ("score", before.primary, after.primary, "Use the same method and settings for both."),
         ("target", one.title, other.title, _same_target(other)),
         ("scale", one.scale, other.scale, "Use the same target and against for both."),
+        ("reading", *_readings(before, after), "Use the same --long (long=) for both."),
     ):
         if was != now:
             raise SettingError(
@@ -35,6 +38,22 @@ def comparable(before: Explanation, after: Explanation) -> tuple[Explanation, Ex
                 remedy,
             )
     return before, after
+
+
+def _readings(before: Explanation, after: Explanation) -> tuple[str, str]:
+    """How each text was read, where one was read in windows and of the other only the beginning.
+
+    A text that the model reads at once is read alike either way.
+    """
+    one, other = (_reading(explanation) for explanation in (before, after))
+    return (one, other) if {one, other} == {IN_WINDOWS, CUT_OFF} else ("", "")
+
+
+def _reading(explanation: Explanation) -> str:
+    if explanation.settings.get("long") == "windows":
+        return IN_WINDOWS
+    read = explanation.players[-1].end if explanation.players else len(explanation.text)
+    return CUT_OFF if any(map(str.isalnum, explanation.text[read:])) else ""
 
 
 def _same_target(target: Target) -> str:

@@ -196,14 +196,17 @@ def _change(
 
 
 def _worth(explanation: Explanation, players: Sequence[int]) -> tuple[float, float | None]:
-    """The players' scores together, and the standard error of the sum."""
+    """The players' scores together, and a bound on the standard error of the sum.
+
+    Errors within one explanation go together in ways that it does not tell: they are added.
+    """
     name, chosen = explanation.primary, list(players)
     worth = math.fsum(explanation.scores[name][chosen].tolist())
     if not chosen:
         return 0.0, 0.0
     if name not in explanation.errors:
         return worth, None
-    return worth, math.hypot(*explanation.errors[name][chosen].tolist())
+    return worth, math.fsum(explanation.errors[name][chosen].tolist())
 
 
 def _written(explanation: Explanation, players: Iterable[int]) -> str:

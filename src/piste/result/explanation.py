@@ -122,7 +122,8 @@ class Explanation:
         """The `n` players with the strongest score (absolute value), strongest first.
 
         Equal players are one row: their scores are summed where they add up, and else those of the
-        strongest, unless the method scores their places apart.
+        strongest, unless the method scores their places apart. Errors of what is summed are summed
+        too: the bound that holds however the errors of equal players go together.
         """
         name = by or self.primary
         if name not in self.scores:
@@ -146,17 +147,15 @@ class Explanation:
         return rows
 
     def _row(self, members: list[int]) -> Row:
-        def told(name: str, values: FloatArray, error: bool) -> float:
-            if "effect" not in self.scores or not score(name).adds_up:
-                return float(values[members[0]])
-            some = values[members]
-            return float(np.sqrt(np.sum(some**2)) if error else some.sum())
+        def told(name: str, values: FloatArray) -> float:
+            summed = "effect" in self.scores and score(name).adds_up
+            return float(values[members].sum() if summed else values[members[0]])
 
         return Row(
             self.players[members[0]],
             len(members),
-            {name: told(name, values, False) for name, values in self.scores.items()},
-            {name: told(name, values, True) for name, values in self.errors.items()},
+            {name: told(name, values) for name, values in self.scores.items()},
+            {name: told(name, values) for name, values in self.errors.items()},
         )
 
     def predict(self, kept: Iterable[int]) -> Prediction:

@@ -46,18 +46,7 @@ def _explanation(data: Mapping[str, Any]) -> Explanation:
         raise ValueError(f"schema {data['schema']!r} is none of {SCHEMAS}")
     text = _string(data["text"])
     players = tuple(_player(item, len(text)) for item in _sequence(data["players"]))
-    scores = {name: _scores(v, len(players)) for name, v in _mapping(data["scores"]).items()}
-    errors = {name: _scores(v, len(players)) for name, v in _mapping(data["errors"]).items()}
-    if not errors.keys() <= scores.keys():
-        raise ValueError(f"errors of {sorted(errors)} do not go with scores of {sorted(scores)}")
-    lowest = min((float(error.min(initial=0)) for error in errors.values()), default=0.0)
-    if lowest < 0:
-        raise ValueError(f"a standard error is below 0: {lowest}")
-    if data.get("parts") is not None and "effect" not in errors:
-        raise ValueError("there are answers to parts of the text, and no effects with errors")
-    primary = _string(data["primary"])
-    if primary not in scores:
-        raise ValueError(f"the primary score {primary!r} is not among the scores")
+    scores, errors, primary = _all_scores(data, len(players))
     return Explanation(
         text=text,
         players=players,
@@ -90,6 +79,25 @@ def _explanation(data: Mapping[str, Any]) -> Explanation:
         notes=tuple(_string(note) for note in _sequence(data["notes"])),
         record=_maybe(data.get("record"), _record),
     )
+
+
+def _all_scores(
+    data: Mapping[str, Any], count: int
+) -> tuple[dict[str, FloatArray], dict[str, FloatArray], str]:
+    """Scores, errors and the name of the primary score, which go together."""
+    scores = {name: _scores(v, count) for name, v in _mapping(data["scores"]).items()}
+    errors = {name: _scores(v, count) for name, v in _mapping(data["errors"]).items()}
+    if not errors.keys() <= scores.keys():
+        raise ValueError(f"errors of {sorted(errors)} do not go with scores of {sorted(scores)}")
+    lowest = min((float(error.min(initial=0)) for error in errors.values()), default=0.0)
+    if lowest < 0:
+        raise ValueError(f"a standard error is below 0: {lowest}")
+    if data.get("parts") is not None and "effect" not in errors:
+        raise ValueError("there are answers to parts of the text, and no effects with errors")
+    primary = _string(data["primary"])
+    if primary not in scores:
+        raise ValueError(f"the primary score {primary!r} is not among the scores")
+    return scores, errors, primary
 
 
 def _player(item: Any, length: int) -> Player:

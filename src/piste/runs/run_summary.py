@@ -53,8 +53,8 @@ class RunFacts:
     labels: tuple[str, ...]
     ended: bool
     chosen: bool  # the explained class was chosen, and need not be the predicted one
-    outputs: str | None  # what the model's outputs are; None in folders that do not tell
-    raw: dict[str, Any]  # everything that it was made with
+    outputs: str | None = None  # what the model's outputs are; None where nothing tells
+    raw: dict[str, Any] = field(default_factory=dict)  # everything that it was made with
 
 
 @dataclass

@@ -130,6 +130,7 @@ def _application(server: Server) -> FastAPI:
     _explaining(app, server)
     _downloading(app, server)
     _trying(app, server)
+    _comparing(app, server)
     return app
 
 
@@ -257,6 +258,10 @@ def _trying(app: FastAPI, server: Server) -> None:
         """The answer while words are removed: the highest-scored first, and at random."""
         job = server.job(asked, lambda job: service.deletion(asked, job))
         return await server.finished(request, job)  # type: ignore[no-any-return]
+
+
+def _comparing(app: FastAPI, server: Server) -> None:
+    service = server.service
 
     @app.post("/api/compare", responses=FAILURES)
     async def compare(asked: CompareRequest, request: Request) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 from piste.compare import Comparison
 from piste.render import answer, together, trust, waterfall, words
 from piste.render import comparison_words as said
+from piste.render.by_class import of_every_class
 from piste.render.chart import Chart, Label, Mark, is_scatter
 from piste.render.clean import one_line, visible
 from piste.render.html import SHOWN, charts, hue, index_of, level, linked
@@ -24,18 +25,12 @@ def view(explanation: Explanation) -> dict[str, Any]:
     target = explanation.target
     return {
         **linked(explanation),
-        "decision": words.decision(target),
+        **_decision(explanation),
         "sentence": answer.decided(explanation),
-        "label": words.named(target, 80),
         "target": target.label,
         "choices": list(target.labels),
-        "sides": list(words.sides(target)),
-        "others": words.alternatives(target),
-        "score": words.score_of(target),
         "target_score": target.score,
         "scale": one_line(target.scale, 60),
-        "probability": target.probability,
-        "share": None if target.probability is None else words.percent(target.probability),
         "unit": explanation.unit,
         "method": explanation.method,
         "primary": explanation.primary,
@@ -43,6 +38,20 @@ def view(explanation: Explanation) -> dict[str, Any]:
         "sided": sided(explanation),
         "parts": [[visible(part.text), list(part.players)] for part in segments(explanation)],
         "charts": drawn(explanation),
+    }
+
+
+def _decision(explanation: Explanation) -> dict[str, Any]:
+    """What was decided, or how likely a class is."""
+    target = explanation.target
+    return {
+        "decision": words.decision(target),
+        "label": words.named(target, 80),
+        "sides": list(words.sides(target)),
+        "others": words.alternatives(target),
+        "score": words.score_of(target),
+        "probability": target.probability,
+        "share": None if target.probability is None else words.percent(target.probability),
     }
 
 
@@ -65,7 +74,16 @@ def full(explanation: Explanation) -> dict[str, Any]:
         "meanings": {visible(name): visible(text) for name, text in meanings.items()},
         "cost": words.cost(explanation),
         "classes": [[one_line(label), name] for label, name in words.by_class(explanation).items()],
+        "of_class": {name: _of_class(one) for name, one in of_every_class(explanation).items()},
         "in_windows": explanation.settings.get("long") == "windows",
+    }
+
+
+def _of_class(explanation: Explanation) -> dict[str, Any]:
+    """What of the view changes with the class that is chosen."""
+    return _decision(explanation) | {
+        "sentence": visible(answer.sentence(explanation)),
+        "waterfall": _waterfall(explanation),
     }
 
 

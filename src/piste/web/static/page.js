@@ -125,20 +125,30 @@ function colours(view) {
   link.colour(view.primary); // and the numbers at the ends of the colours
 }
 
-// Where every label was explained: a button each, which colours the text by it.
-function classes({ classes: labels = [] }) {
+// Where every label was explained: a button each, which shows the answer for this label.
+function classes(view) {
+  const labels = view.classes ?? [];
   $("classes").hidden = !labels.length;
   const buttons = labels.map(([label, name], index) => {
     const button = el("button", { type: "button", "aria-pressed": !index }, el("bdi", {}, label));
     button.addEventListener("click", () => {
       for (const other of buttons) other.setAttribute("aria-pressed", other === button);
+      answered({ ...view, ...view.of_class[name] }, !index);
       $("score").value = name;
       $("for").textContent = label;
       link.colour(name);
     });
     return button;
   });
-  $("classes").replaceChildren("Colour by label ", ...buttons);
+  $("classes").replaceChildren("Answer for ", ...buttons);
+}
+
+// own: of the explained label, whose pairs and turns are known.
+function answered(view, own) {
+  decision(view);
+  steps(view.waterfall ?? null, view.scale);
+  together(own ? view : {});
+  link.show(own ? view : { ...view, pairs: [], bows: [] });
 }
 
 function decision(view) {
@@ -159,12 +169,16 @@ function pictures(view) {
   const drawn = view.charts.map((given) => chart(view, given));
   const plane = view.scatter && falls;
   $("picture").textContent = falls ? "From the empty text to the score" : view.scatter ? "Value and importance" : `Strongest ${view.unit}s`;
-  $("steps").replaceChildren(...(falls ? [waterfall(falls, view.scale, link, true)] : []));
+  steps(falls, view.scale);
   $("charts").replaceChildren(...(falls ? [] : drawn));
   $("reads").textContent = falls ? "From the empty text down to the whole text: each bar is what a word adds (blue) or takes away (orange)." : reads(view);
   $("plane").hidden = !plane;
   $("plane-charts").replaceChildren(...(plane ? drawn : []));
   $("plane-reads").textContent = plane ? reads(view) : "";
+}
+
+function steps(falls, scale) {
+  $("steps").replaceChildren(...(falls ? [waterfall(falls, scale, link, true)] : []));
 }
 
 function reads({ scatter, sided, label, unit, primary, method }) {
