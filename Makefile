@@ -119,7 +119,7 @@ $(VENV)/.documented: $(VENV)/.installed
 	$(PIP) -e ".[docs]"
 	@touch $@
 
-# The same versions, with digests, for uv: `uv sync --locked` makes an environment of them.
+# The same versions, with digests: `uv pip sync requirements.lock` makes an environment of them.
 lock: $(VENV)/.installed
 	$(PIP) -e ".[lock]"
 	$(BIN)/python scripts/lock.py

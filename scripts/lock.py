@@ -1,10 +1,10 @@
-"""Write uv.lock; where the project is tested with the versions of constraints.txt.
+"""Write requirements.lock: exact versions with digests, for every extra, as uv resolves them.
 
     python scripts/lock.py
 
-uv takes constraints from pyproject.toml only, and would repeat them in the lock. So they are put
-into a copy of the project; the project's own lock then starts from the versions found there.
-The package index is that of uv's default, whatever this machine is set to.
+uv takes constraints from pyproject.toml only, so those of constraints.txt are put into a copy of
+the project. The lock is exported without the addresses that uv.lock would hold: it names versions
+and digests, and whoever installs chooses the index.
 """
 
 import os
@@ -18,7 +18,18 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[1]
 NEEDED = ("pyproject.toml", "README.md", "LICENSE", "src/piste/__init__.py")
-LOCK = "uv.lock"
+LOCK = "requirements.lock"
+EXPORT = (
+    "export",
+    "--frozen",
+    "--all-extras",
+    "--no-emit-project",
+    "--no-annotate",
+    "--no-header",
+    "--quiet",
+    "--format=requirements.txt",
+    f"--output-file={LOCK}",
+)
 # Where constraints.txt is from: some of its pins have no builds for other systems or Pythons.
 WHERE = "sys_platform == 'linux' and python_full_version >= '3.11.5' and python_version < '3.14'"
 
@@ -30,10 +41,10 @@ def constraints() -> list[str]:
     return [f"{pin}; {WHERE}" for pin in pins]
 
 
-def lock(folder: Path) -> None:
+def uv(folder: Path, *arguments: str) -> None:
     """Run uv there; settings of this machine do not count."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("UV_", "PIP_"))}
-    command = [sys.executable, "-m", "uv", "lock", "--no-config"]
+    command = [sys.executable, "-m", "uv", *arguments, "--no-config"]
     subprocess.run(command, cwd=folder, env=environment, check=True)
 
 
@@ -49,10 +60,11 @@ def constrained(folder: Path) -> None:
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as name:
-        constrained(Path(name))
-        lock(Path(name))
-        shutil.copy(Path(name) / LOCK, ROOT / LOCK)
-    lock(ROOT)
+        folder = Path(name)
+        constrained(folder)
+        uv(folder, "lock")
+        uv(folder, *EXPORT)
+        shutil.copy(folder / LOCK, ROOT / LOCK)
 
 
 if __name__ == "__main__":
