@@ -250,7 +250,7 @@ def test_labels_written_as_floats_are_counted_and_others_reported(tmp_path, demo
     cells = [f"{row['text']},{row['label']}\n".replace("nan", "") for row in rows]
     content = lines(rows) if name == "a.jsonl" else "".join(["text,label\n", *cells])
     (tmp_path / name).write_text(content)
-    piste.run(tmp_path / name, demo, tmp_path / "out", refine=0)
+    piste.run(tmp_path / name, demo, tmp_path / "out", lexicon=True, refine=0)
     summary = summarise(tmp_path / "out")
     assert summary.right == 1
     assert summary.strange == ("0.5",)
