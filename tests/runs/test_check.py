@@ -289,3 +289,12 @@ def test_mistakes_say_what_to_do(data, baseline, tmp_path):
     piste.run(data, classifier(), tmp_path / "lime", method="occlusion")
     with pytest.raises(SettingError, match='method="context"'):
         piste.check(data, classifier(), tmp_path / "lime")
+
+
+def test_the_baseline_is_not_replaced(data, baseline, tmp_path):
+    kept = {path: path.read_bytes() for path in baseline.rglob("*") if path.is_file()}
+    (tmp_path / "link").symlink_to(baseline)
+    for out in (baseline, tmp_path / "link"):
+        with pytest.raises(SettingError, match="would replace the baseline"):
+            piste.check(data, classifier({"cast": 1.8}), baseline, out)
+    assert kept == {path: path.read_bytes() for path in baseline.rglob("*") if path.is_file()}

@@ -60,6 +60,7 @@ def check(
     """
     limits = _alpha(alpha), _least(least), whole_number("flips", flips, 0)
     before = _baseline(Path(baseline))
+    _check_out(out, before.folder)
     settings = _settings(before.manifest.raw, more)
     model = _loaded(classifier, settings)
     if not isinstance(model, str):
@@ -101,6 +102,12 @@ def _baseline(folder: Path) -> RunTables:
             "Make it without --lexicon FILE: each run then has its own.",
         )
     return RunTables.of(folder)
+
+
+def _check_out(out: str | os.PathLike[str] | None, baseline: Path) -> None:
+    """Refuse the baseline's own folder, whose parts the new run would make again."""
+    if out is not None and Path(out).resolve() == baseline.resolve():
+        raise SettingError("The new run would replace the baseline.", "Give --out another folder.")
 
 
 def _settings(raw: Raw, more: Raw) -> Raw:
