@@ -102,3 +102,29 @@ def test_nothing_is_overwritten_and_no_name_gets_into_the_program(tmp_path):
     with pytest.raises(SettingError, match="no name for a model"):
         write_space(tmp_path / "new", ['x"; import os #'])
     assert not (tmp_path / "new").exists()
+
+
+def test_of_a_model_only_what_it_is_loaded_from_is_copied(tmp_path):
+    model = tmp_path / "mine"
+    for name in (".git", "checkpoint-500", "runs", "onnx"):
+        (model / name).mkdir(parents=True)
+        (model / name / "file").write_text("x")
+    for name in ("config.json", "optimizer.pt", "training_args.bin", "train.log", ".env"):
+        (model / name).write_text("{}")
+    write_space(tmp_path / "space", [str(model)])
+    copied = tmp_path / "space" / "models" / "mine"
+    assert {path.name for path in copied.iterdir()} == {"config.json", "onnx"}
+
+
+def test_a_space_in_the_folder_of_its_model_is_refused(tmp_path):
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(SettingError, match="lies in the model's folder"):
+        write_space(tmp_path / "space", [str(tmp_path)])
+    assert not (tmp_path / "space").exists()
+
+
+def test_a_model_that_cannot_be_copied_is_told(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "weights").symlink_to(tmp_path / "gone")
+    with pytest.raises(FileError, match="mine"):
+        write_space(tmp_path / "space", [str(tmp_path / "mine")])
