@@ -250,7 +250,7 @@ def test_the_junit_report_has_a_failed_test_for_each_finding(heavier, tmp_path):
 
 
 def test_hostile_words_break_neither_the_report_nor_the_summary():
-    word = "<b>|`\x00\x1b[31m\u202e](http://x)"
+    word = "<b>|`\x00\x1b[31m\u202e\ufffe\uffff](http://x)"
     shift = Shift((word,), word, 1, 0.0, 1.0, 0.1, 0.0, word, spurious=True)
     change = ModelChange(
         baseline=word,
