@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import piste
-from piste.errors import FileError, SettingError
+from piste.errors import FileError, InputError, SettingError
 from piste.runs.model_change import FidelityChange, Flip, Limits, ModelChange, Shift
 from piste.runs.run_comparison import RunTables, Tally, _chance, compared
 from tests.runs.planted_run import PlantedText, effects_of, write_run
@@ -298,3 +298,23 @@ def test_the_baseline_is_not_replaced(data, baseline, tmp_path):
         with pytest.raises(SettingError, match="would replace the baseline"):
             piste.check(data, classifier({"cast": 1.8}), baseline, out)
     assert kept == {path: path.read_bytes() for path in baseline.rglob("*") if path.is_file()}
+
+
+def test_data_of_which_nothing_is_the_baselines_is_refused(baseline, tmp_path):
+    path = tmp_path / "edited.jsonl"
+    path.write_text("".join(json.dumps({"text": f"{text} now"}) + "\n" for text in TEXTS))
+    with pytest.raises(InputError, match="No text of the baseline could be compared"):
+        piste.check(path, classifier(), baseline)
+
+
+def test_it_fails_where_no_explanation_is_reliable(both):
+    before, after = both
+    poor = {index: {**row, "r2": 0.2} for index, row in before.texts.items()}
+    change = compared(replace(before, texts=poor), after, 0.01, None, 6)
+    assert change.untold
+    assert change.changed
+    assert str(change).startswith("No explanation is reliable in 6 texts.")
+    failures = ElementTree.fromstring(change.to_junit()).findall(".//failure")
+    assert ["No explanation is reliable" in failure.text for failure in failures] == [True]
+    poor[0] = before.texts[0]
+    assert not compared(replace(before, texts=poor), before, 0.01, None, 6).untold

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from piste.data import Columns
-from piste.errors import FileError, SettingError, few
+from piste.errors import FileError, InputError, SettingError, few
 from piste.explain import explain
 from piste.lexicon import Lexicon
 from piste.methods import remade
@@ -70,7 +70,17 @@ def check(
         run(data, model, folder, limit=source.limit, watch=watch, **settings)
         after = RunTables.of(folder)
         after = _towards_the_same(before, after, source, as_classifier(model))
-        return compared(before, after, *limits)
+        return _of_some(compared(before, after, *limits))
+
+
+def _of_some(change: ModelChange) -> ModelChange:
+    """Refuse a verdict on nothing, which would look like a model that did not change."""
+    if not change.texts and not change.failed:
+        raise InputError(
+            "No text of the baseline could be compared.",
+            "Check that the data is the baseline's, or make a new baseline.",
+        )
+    return change
 
 
 def _alpha(alpha: float) -> float:

@@ -96,9 +96,18 @@ class ModelChange:
         return len(self.flips) > self.limits.flips
 
     @property
+    def untold(self) -> bool:
+        """Whether texts were compared, but the words of none: no explanation is reliable."""
+        return 0 < self.texts == self.unreliable
+
+    @property
     def changed(self) -> bool:
-        """Whether a word, a pair or the fidelity changed, or too many decisions turned."""
-        return bool(self.words or self.pairs or self.fidelity.fell or self.too_many_flips)
+        """Whether a word, a pair or the fidelity changed, or too many decisions turned.
+
+        Also where no explanation is reliable: then nobody knows that the words did not.
+        """
+        moved = self.words or self.pairs or self.fidelity.fell or self.too_many_flips
+        return bool(moved or self.untold)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
