@@ -318,3 +318,40 @@ def test_it_fails_where_no_explanation_is_reliable(both):
     assert ["No explanation is reliable" in failure.text for failure in failures] == [True]
     poor[0] = before.texts[0]
     assert not compared(replace(before, texts=poor), before, 0.01, None, 6).untold
+
+
+def test_the_texts_may_be_given_as_they_are_to_a_run(baseline, tmp_path):
+    rows = [{"id": f"t{index}", "text": text} for index, text in enumerate(TEXTS)]
+    for data in (rows, iter(rows)):
+        change = piste.check(data, classifier(pair=0.0), baseline, seed=0)
+        assert change.texts == len(TEXTS)
+        assert {flip.text for flip in change.flips} == {"t3", "t5"}
+
+
+def test_with_workers_too_the_labels_are_checked_and_settings_load_the_model(
+    data, baseline, monkeypatch
+):
+    asked = []
+
+    def load(name, **how):
+        asked.append((name, how))
+        return piste.from_function(lambda texts: np.zeros((len(texts), 2)), ["no", "yes"])
+
+    monkeypatch.setattr("piste.runs.check.load", load)
+    with pytest.raises(SettingError, match="same label names"):
+        piste.check(data, "org/new", baseline, workers=2, device="cpu", trust_remote_code=True)
+    assert asked == [("org/new", {"device": "cpu", "trust_remote_code": True})]
+
+
+def test_workers_load_the_model_by_its_name_and_it_is_asked_again_here(
+    data, baseline, kept, heavier, monkeypatch
+):
+    new, given = classifier(), []
+    monkeypatch.setattr("piste.runs.check.load", lambda name, **how: new)
+    monkeypatch.setattr("piste.runs.check.run", lambda data, model, *_, **__: given.append(model))
+    monkeypatch.setattr(
+        "piste.runs.check._towards_the_same",
+        lambda before, after, source, asked: given.append(asked) or after,
+    )
+    piste.check(data, "org/new", baseline, kept, workers=2)
+    assert given == ["org/new", new]
