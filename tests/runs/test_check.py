@@ -355,3 +355,16 @@ def test_workers_load_the_model_by_its_name_and_it_is_asked_again_here(
     )
     piste.check(data, "org/new", baseline, kept, workers=2)
     assert given == ["org/new", new]
+
+
+def test_a_repeated_pair_that_one_run_does_not_list_everywhere_is_no_change(tmp_path):
+    """Of *not* ... *good* twice, the other run lists one place: the fifth strongest was another."""
+    words = ["not", "good", "not", "good", "a", "b", "c"]
+    strong = [(4, 5, 3.0), (4, 6, 3.0), (5, 6, 3.0), (0, 1, 1.0)]
+
+    def run(name, last):
+        text = PlantedText(words, [1.0] * 7, pairs=[*strong, last])
+        return tables(tmp_path / name, [text] * 12)
+
+    change = compared(run("a", (2, 3, 1.0)), run("b", (3, 4, 1.0)), 0.01, None, 0)
+    assert not change.changed, str(change)
