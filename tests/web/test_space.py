@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 import piste
+from piste import cli
 from piste.errors import FileError, SettingError
 from piste.web.settings import Settings
 from piste.web.space import OWNER, PORT, write_space
@@ -128,3 +129,35 @@ def test_a_model_that_cannot_be_copied_is_told(tmp_path):
     (tmp_path / "mine" / "weights").symlink_to(tmp_path / "gone")
     with pytest.raises(FileError, match="mine"):
         write_space(tmp_path / "space", [str(tmp_path / "mine")])
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        (["--token", "a-token-of-some-length"], "PISTE_TOKEN"),
+        (["--device", "cpu"], "--device"),
+        (["--trust-remote-code"], "--trust-remote-code"),
+    ],
+)
+def test_options_that_a_space_would_not_know_are_refused(
+    option, said, tmp_path, monkeypatch, capsys
+):
+    command = ["piste", "serve", "--space", str(tmp_path / "space"), *option]
+    monkeypatch.setattr(sys, "argv", command)
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    assert end.value.code == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "space").exists()
+
+
+def test_elsewhere_than_on_the_hub_a_token_is_made(tmp_path, monkeypatch):
+    write_space(tmp_path / "space", ["demo"])
+    monkeypatch.delenv("SPACE_HOST", raising=False)
+    started = []
+    monkeypatch.setattr("piste.web.server.serve", lambda _, told, __: started.append(told))
+    exec((tmp_path / "space" / "app.py").read_text(), {})
+    assert started[0].checked().token
+    monkeypatch.setenv("SPACE_HOST", PAGE)
+    exec((tmp_path / "space" / "app.py").read_text(), {})
+    assert started[1].checked().token is None

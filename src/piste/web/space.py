@@ -64,7 +64,7 @@ serve(
         host="0.0.0.0",
         port={port},
         token=os.environ.get("PISTE_TOKEN"),  # a secret of the Space closes it to others
-        site=os.environ.get("SPACE_HOST", "localhost"),
+        site=os.environ.get("SPACE_HOST"),  # elsewhere a token is made, and printed
         embedded_in="{owner}",
     ),
     print,
