@@ -368,3 +368,13 @@ def test_a_repeated_pair_that_one_run_does_not_list_everywhere_is_no_change(tmp_
 
     change = compared(run("a", (2, 3, 1.0)), run("b", (3, 4, 1.0)), 0.01, None, 0)
     assert not change.changed, str(change)
+
+
+def test_a_tie_among_three_classes_does_not_turn_by_rounding(tmp_path):
+    def run(name, target, score):
+        text = PlantedText(["a", "b"], [1.0, 0.0], target=target, score=score)
+        return RunTables.of(write_run(tmp_path / name, [text], ["red", "blue", "none"]))
+
+    before = run("a", "red", 0.5)
+    assert not compared(before, run("b", "blue", 0.50001), 0.01, None, 0).flips
+    assert compared(before, run("c", "blue", 0.7), 0.01, None, 0).flips

@@ -34,7 +34,7 @@ class Shift:
     before: float
     after: float
     error: float  # standard error of the change
-    chance: float  # p-value: how likely an effect that moved by at most `least` looks so
+    chance: float  # p-value: how likely one that moved by `least` looks this large
     text: str  # id of the text in which it moved most
     spurious: bool = False  # a candidate for a spurious word that was none in the baseline
 

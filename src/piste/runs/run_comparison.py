@@ -328,8 +328,7 @@ def _flips(before: RunTables, after: RunTables, both: Sequence[int]) -> Iterator
         ]
         signs = [_side(row, before.manifest)[1] for row in (was, now)]
         moved = abs(signs[0] * was["score"] - signs[1] * now["score"])
-        rounding = mirrored(before.manifest) and moved < TURNED
-        if None not in decided and decided[0] != decided[1] and not rounding:
+        if None not in decided and decided[0] != decided[1] and moved >= TURNED:
             label = named_label(was["label"], before.manifest.labels)
             yield Flip(str(was["id"]), str(decided[0]), str(decided[1]), label)
 
