@@ -31,7 +31,8 @@ class FakeHub:
             return 200, {"errors": [], "warnings": []}
         repo = "/".join(path.split("/")[3:5])
         if method == "GET" and path == f"/api/datasets/{repo}":
-            return 200, {"id": repo, "private": self.private[repo], "siblings": [], "tags": []}
+            there = [{"rfilename": name} for name in self.files[repo]]
+            return 200, {"id": repo, "private": self.private[repo], "siblings": there, "tags": []}
         if "/preupload/" in path:
             files = [
                 {"path": one["path"], "uploadMode": "regular", "shouldIgnore": False}
@@ -56,6 +57,8 @@ class FakeHub:
             if item["key"] == "file":
                 value = item["value"]
                 self.files[repo][value["path"]] = base64.b64decode(value["content"])
+            if item["key"] == "deletedFile":
+                del self.files[repo][item["value"]["path"]]
         url = f"{self._url(repo)}/commit/abc"
         return 200, {"commitUrl": url, "commitOid": "abc", "success": True}
 

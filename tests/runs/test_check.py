@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import piste
-from piste.errors import FileError, SettingError
+from piste.errors import FileError, InputError, SettingError
 from piste.runs.model_change import FidelityChange, Flip, Limits, ModelChange, Shift
 from piste.runs.run_comparison import RunTables, Tally, _chance, compared
 from tests.runs.planted_run import PlantedText, effects_of, write_run
@@ -250,7 +250,7 @@ def test_the_junit_report_has_a_failed_test_for_each_finding(heavier, tmp_path):
 
 
 def test_hostile_words_break_neither_the_report_nor_the_summary():
-    word = "<b>|`\x00\x1b[31m\u202e](http://x)"
+    word = "<b>|`\x00\x1b[31m\u202e\ufffe\uffff](http://x)"
     shift = Shift((word,), word, 1, 0.0, 1.0, 0.1, 0.0, word, spurious=True)
     change = ModelChange(
         baseline=word,
@@ -289,3 +289,92 @@ def test_mistakes_say_what_to_do(data, baseline, tmp_path):
     piste.run(data, classifier(), tmp_path / "lime", method="occlusion")
     with pytest.raises(SettingError, match='method="context"'):
         piste.check(data, classifier(), tmp_path / "lime")
+
+
+def test_the_baseline_is_not_replaced(data, baseline, tmp_path):
+    kept = {path: path.read_bytes() for path in baseline.rglob("*") if path.is_file()}
+    (tmp_path / "link").symlink_to(baseline)
+    for out in (baseline, tmp_path / "link"):
+        with pytest.raises(SettingError, match="would replace the baseline"):
+            piste.check(data, classifier({"cast": 1.8}), baseline, out)
+    assert kept == {path: path.read_bytes() for path in baseline.rglob("*") if path.is_file()}
+
+
+def test_data_of_which_nothing_is_the_baselines_is_refused(baseline, tmp_path):
+    path = tmp_path / "edited.jsonl"
+    path.write_text("".join(json.dumps({"text": f"{text} now"}) + "\n" for text in TEXTS))
+    with pytest.raises(InputError, match="No text of the baseline could be compared"):
+        piste.check(path, classifier(), baseline)
+
+
+def test_it_fails_where_no_explanation_is_reliable(both):
+    before, after = both
+    poor = {index: {**row, "r2": 0.2} for index, row in before.texts.items()}
+    change = compared(replace(before, texts=poor), after, 0.01, None, 6)
+    assert change.untold
+    assert change.changed
+    assert str(change).startswith("No explanation is reliable in 6 texts.")
+    failures = ElementTree.fromstring(change.to_junit()).findall(".//failure")
+    assert ["No explanation is reliable" in failure.text for failure in failures] == [True]
+    poor[0] = before.texts[0]
+    assert not compared(replace(before, texts=poor), before, 0.01, None, 6).untold
+
+
+def test_the_texts_may_be_given_as_they_are_to_a_run(baseline, tmp_path):
+    rows = [{"id": f"t{index}", "text": text} for index, text in enumerate(TEXTS)]
+    for data in (rows, iter(rows)):
+        change = piste.check(data, classifier(pair=0.0), baseline, seed=0)
+        assert change.texts == len(TEXTS)
+        assert {flip.text for flip in change.flips} == {"t3", "t5"}
+
+
+def test_with_workers_too_the_labels_are_checked_and_settings_load_the_model(
+    data, baseline, monkeypatch
+):
+    asked = []
+
+    def load(name, **how):
+        asked.append((name, how))
+        return piste.from_function(lambda texts: np.zeros((len(texts), 2)), ["no", "yes"])
+
+    monkeypatch.setattr("piste.runs.check.load", load)
+    with pytest.raises(SettingError, match="same label names"):
+        piste.check(data, "org/new", baseline, workers=2, device="cpu", trust_remote_code=True)
+    assert asked == [("org/new", {"device": "cpu", "trust_remote_code": True})]
+
+
+def test_workers_load_the_model_by_its_name_and_it_is_asked_again_here(
+    data, baseline, kept, heavier, monkeypatch
+):
+    new, given = classifier(), []
+    monkeypatch.setattr("piste.runs.check.load", lambda name, **how: new)
+    monkeypatch.setattr("piste.runs.check.run", lambda data, model, *_, **__: given.append(model))
+    monkeypatch.setattr(
+        "piste.runs.check._towards_the_same",
+        lambda before, after, source, asked: given.append(asked) or after,
+    )
+    piste.check(data, "org/new", baseline, kept, workers=2)
+    assert given == ["org/new", new]
+
+
+def test_a_repeated_pair_that_one_run_does_not_list_everywhere_is_no_change(tmp_path):
+    """Of *not* ... *good* twice, the other run lists one place: the fifth strongest was another."""
+    words = ["not", "good", "not", "good", "a", "b", "c"]
+    strong = [(4, 5, 3.0), (4, 6, 3.0), (5, 6, 3.0), (0, 1, 1.0)]
+
+    def run(name, last):
+        text = PlantedText(words, [1.0] * 7, pairs=[*strong, last])
+        return tables(tmp_path / name, [text] * 12)
+
+    change = compared(run("a", (2, 3, 1.0)), run("b", (3, 4, 1.0)), 0.01, None, 0)
+    assert not change.changed, str(change)
+
+
+def test_a_tie_among_three_classes_does_not_turn_by_rounding(tmp_path):
+    def run(name, target, score):
+        text = PlantedText(["a", "b"], [1.0, 0.0], target=target, score=score)
+        return RunTables.of(write_run(tmp_path / name, [text], ["red", "blue", "none"]))
+
+    before = run("a", "red", 0.5)
+    assert not compared(before, run("b", "blue", 0.50001), 0.01, None, 0).flips
+    assert compared(before, run("c", "blue", 0.7), 0.01, None, 0).flips

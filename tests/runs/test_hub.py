@@ -1,5 +1,6 @@
 """A run on the hub: what is sent there, to whom it is shown, and that nothing goes unasked."""
 
+import gzip
 import io
 import json
 import os
@@ -11,6 +12,7 @@ import pytest
 import yaml
 
 from piste.runs import shards
+from piste.runs.hub import _last, lexicon_to_show
 from tests.runs.fake_hub import fake_hub
 
 TEXTS = ["A fine film.", "A dull film."]
@@ -102,3 +104,42 @@ def test_a_refusal_is_told_before_the_work(hub, run, tmp_path):
     assert "did not take my-org/x" in done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_parts_of_an_earlier_run_do_not_stay(hub, run):
+    old = ["texts/part-00000256.parquet", "players/part-00000256.parquet", "lexicon.json.gz"]
+    theirs = [".gitattributes", "notes/part-00000256.parquet", "mine.md"]
+    hub.private["my-org/explained"] = True
+    hub.files["my-org/explained"] = dict.fromkeys([*old, *theirs], b"old")
+    done = run("--to-hub", "my-org/explained")
+    assert done.returncode == 0, done.stderr
+    there = hub.files["my-org/explained"]
+    assert not there.keys() & set(old)
+    assert there.keys() > set(theirs)
+    assert there["texts/part-00000000.parquet"] != b"old"
+
+
+def test_the_lexicon_keeps_no_path(tmp_path):
+    told = {"model": "/home/me/secret-place/mine", "words": ["a"]}
+    (tmp_path / "lexicon.json.gz").write_bytes(gzip.compress(json.dumps(told).encode()))
+    shown = json.loads(gzip.decompress(lexicon_to_show(tmp_path / "lexicon.json.gz")))
+    assert shown == {"model": "mine", "words": ["a"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("my-org/my-model", "my-org/my-model"),
+        ("imdb", "imdb"),
+        ("nyu-mll/glue:sst2", "nyu-mll/glue:sst2"),
+        ("a list", "a list"),
+        ("/home/me/model", "model"),
+        ("../gone/place/model", "model"),
+        ("./gone", "gone"),
+        ("gone/place/model/", "model"),
+        ("gone/reviews.jsonl", "reviews.jsonl"),
+        ("C:\\Users\\me\\model", "model"),
+    ],
+)
+def test_of_a_path_the_last_name_is_shown(name, shown):
+    assert _last(name) == shown

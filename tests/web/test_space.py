@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 import piste
+from piste import cli
 from piste.errors import FileError, SettingError
 from piste.web.settings import Settings
 from piste.web.space import OWNER, PORT, write_space
@@ -102,3 +103,61 @@ def test_nothing_is_overwritten_and_no_name_gets_into_the_program(tmp_path):
     with pytest.raises(SettingError, match="no name for a model"):
         write_space(tmp_path / "new", ['x"; import os #'])
     assert not (tmp_path / "new").exists()
+
+
+def test_of_a_model_only_what_it_is_loaded_from_is_copied(tmp_path):
+    model = tmp_path / "mine"
+    for name in (".git", "checkpoint-500", "runs", "onnx"):
+        (model / name).mkdir(parents=True)
+        (model / name / "file").write_text("x")
+    for name in ("config.json", "optimizer.pt", "training_args.bin", "train.log", ".env"):
+        (model / name).write_text("{}")
+    write_space(tmp_path / "space", [str(model)])
+    copied = tmp_path / "space" / "models" / "mine"
+    assert {path.name for path in copied.iterdir()} == {"config.json", "onnx"}
+
+
+def test_a_space_in_the_folder_of_its_model_is_refused(tmp_path):
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(SettingError, match="lies in the model's folder"):
+        write_space(tmp_path / "space", [str(tmp_path)])
+    assert not (tmp_path / "space").exists()
+
+
+def test_a_model_that_cannot_be_copied_is_told(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "weights").symlink_to(tmp_path / "gone")
+    with pytest.raises(FileError, match="mine"):
+        write_space(tmp_path / "space", [str(tmp_path / "mine")])
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        (["--token", "a-token-of-some-length"], "PISTE_TOKEN"),
+        (["--device", "cpu"], "--device"),
+        (["--trust-remote-code"], "--trust-remote-code"),
+    ],
+)
+def test_options_that_a_space_would_not_know_are_refused(
+    option, said, tmp_path, monkeypatch, capsys
+):
+    command = ["piste", "serve", "--space", str(tmp_path / "space"), *option]
+    monkeypatch.setattr(sys, "argv", command)
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    assert end.value.code == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "space").exists()
+
+
+def test_elsewhere_than_on_the_hub_a_token_is_made(tmp_path, monkeypatch):
+    write_space(tmp_path / "space", ["demo"])
+    monkeypatch.delenv("SPACE_HOST", raising=False)
+    started = []
+    monkeypatch.setattr("piste.web.server.serve", lambda _, told, __: started.append(told))
+    exec((tmp_path / "space" / "app.py").read_text(), {})
+    assert started[0].checked().token
+    monkeypatch.setenv("SPACE_HOST", PAGE)
+    exec((tmp_path / "space" / "app.py").read_text(), {})
+    assert started[1].checked().token is None

@@ -7,7 +7,7 @@ import typer
 
 from piste.cli import options
 from piste.cli.common import loaded
-from piste.errors import printable
+from piste.errors import SettingError, printable
 
 if TYPE_CHECKING:
     from piste.models.protocol import Classifier
@@ -47,6 +47,7 @@ def serve(
 ) -> None:
     """Open a page that explains texts: remove or edit words, compare. Needs the extra web."""
     if space is not None:
+        _check_alone(device, token, trust_remote_code)
         _write_space(space, model or ["demo"])
         return
     from piste.web.server import serve
@@ -66,6 +67,21 @@ def serve(
         return {name: loaded(name, device, trust_remote_code) for name in model or ["demo"]}
 
     serve(load, settings, lambda line: typer.echo(line, err=True))
+
+
+def _check_alone(device: str | None, token: str | None, trust_remote_code: bool) -> None:
+    """Refuse what the program of a Space would not know."""
+    if token is not None:
+        raise SettingError(
+            "A token is not written into the folder of a Space.",
+            "Make it a secret of the Space, PISTE_TOKEN, and leave --token out.",
+        )
+    for name, given in (("device", device), ("trust-remote-code", trust_remote_code or None)):
+        if given is not None:
+            raise SettingError(
+                f"--{name} says how models are loaded here; a Space loads them by itself.",
+                f"Leave --{name} out, or change app.py in the folder.",
+            )
 
 
 def _write_space(folder: Path, models: list[str]) -> None:

@@ -11,6 +11,7 @@ _INVISIBLE = (
     *range(0x206A, 0x2070),
     0xFEFF,
     *range(0xFFF9, 0xFFFC),
+    *(0xFFFE, 0xFFFF),  # no characters, and not allowed in XML
 )
 _TAGS = range(0xE0000, 0xE0080)
 _SURROGATES = range(0xD800, 0xE000)

@@ -15,6 +15,7 @@ from piste.result.facts import LOW
 from piste.runs.model_change import Flip, ModelChange, Shift
 
 SHOWN = 12  # rows of a table in a terminal
+UNTOLD = "No explanation is reliable"
 
 
 def show(change: ModelChange, console: Console | None = None) -> None:
@@ -38,6 +39,8 @@ def as_text(change: ModelChange) -> str:
 def verdict(change: ModelChange) -> str:
     """Whether the model decides for the same reasons, in one sentence."""
     texts = count(change.texts, "text")
+    if not change.texts:
+        return "No text could be compared."
     if not change.changed:
         return f"Nothing changed beyond chance in {texts}."
     found = [
@@ -46,6 +49,9 @@ def verdict(change: ModelChange) -> str:
         count(len(change.flips), "decision") if change.too_many_flips else "",
         "the fidelity" if change.fidelity.fell else "",
     ]
+    if change.untold:
+        also = listed([one for one in found if one])
+        return f"{UNTOLD} in {texts}." + (f" Changed: {also}." if also else "")
     spurious = len(change.spurious)
     new = f" {count(spurious, 'word')} may be spurious now." if spurious else ""
     return f"Changed in {texts}: {listed([one for one in found if one])}.{new}"

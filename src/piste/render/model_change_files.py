@@ -6,7 +6,15 @@ from collections.abc import Iterator
 from xml.etree import ElementTree
 
 from piste.render.clean import one_line
-from piste.render.model_change import count, moved, remarks, sections, shift_name, verdict
+from piste.render.model_change import (
+    UNTOLD,
+    count,
+    moved,
+    remarks,
+    sections,
+    shift_name,
+    verdict,
+)
 from piste.runs.model_change import ModelChange
 from piste.runs.statistics import as_markdown as table
 from piste.runs.statistics import markdown_cell
@@ -71,7 +79,9 @@ def _failures(change: ModelChange) -> Iterator[tuple[str, Failures]]:
     )
     found = change.fidelity
     fell = f"the median R² fell from {found.before or 0:.2f} to {found.after or 0:.2f}"
-    yield "fidelity", [("R²", fell)] if found.fell else []
+    told = [("R²", fell)] if found.fell else []
+    untold = [(UNTOLD, f"{verdict(change)} No word could be compared.")] if change.untold else []
+    yield "fidelity", told + untold
 
 
 def _where(texts: int) -> str:

@@ -14,8 +14,8 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from piste.data import Columns
-from piste.errors import FileError, SettingError, few
+from piste.data import Columns, Texts, held
+from piste.errors import FileError, InputError, SettingError, few
 from piste.explain import explain
 from piste.lexicon import Lexicon
 from piste.methods import remade
@@ -36,7 +36,7 @@ Raw = dict[str, Any]
 
 
 def check(
-    data: str | os.PathLike[str],
+    data: Texts,
     classifier: Classifier | str | None = None,
     baseline: str | os.PathLike[str] = "run",
     out: str | os.PathLike[str] | None = None,
@@ -49,10 +49,11 @@ def check(
 ) -> ModelChange:
     """Explain the texts of a run with another model, and tell what changed beyond chance.
 
-    data: what the baseline was made of; texts that were edited since are left out.
+    data: what the baseline was made of, in any form that `run` takes; texts that were edited since
+    are left out.
     classifier: the model to check. baseline: the folder that `piste.run` wrote with the old one.
     out: a folder for the new run, which is the next baseline; None: it is not kept.
-    alpha: how often a model that did not change may be reported, over all tests together.
+    alpha: how often a model that did not change may be reported as changed, over all tests.
     least: changes of an effect up to this do not count, on the scale of the scores; None: a tenth
     of a text's strongest effect in the baseline, the median over texts.
     flips: how many decisions may turn.
@@ -60,16 +61,28 @@ def check(
     """
     limits = _alpha(alpha), _least(least), whole_number("flips", flips, 0)
     before = _baseline(Path(baseline))
+    _check_out(out, before.folder)
     settings = _settings(before.manifest.raw, more)
-    model = _loaded(classifier, settings)
-    if not isinstance(model, str):
-        _check_labels(before.manifest, model)
-    source = _source(os.fspath(data), before)
+    how = RunSettings(**{name: settings[name] for name in SHARED if name in settings})
+    asked = _loaded(classifier, how)
+    _check_labels(before.manifest, asked)
+    source = _source(held(data), before)
+    model = classifier if how.engine == "ray" or how.workers > 1 else asked  # workers load it
     with _folder(out) as folder:
-        run(data, model, folder, limit=source.limit, watch=watch, **settings)
+        run(source.data, model, folder, limit=source.limit, watch=watch, **settings)
         after = RunTables.of(folder)
-        after = _towards_the_same(before, after, source, as_classifier(model))
-        return compared(before, after, *limits)
+        after = _towards_the_same(before, after, source, asked)
+        return _of_some(compared(before, after, *limits))
+
+
+def _of_some(change: ModelChange) -> ModelChange:
+    """Refuse a verdict on nothing, which would look like a model that did not change."""
+    if not change.texts and not change.failed:
+        raise InputError(
+            "No text of the baseline could be compared.",
+            "Check that the data is the baseline's, or make a new baseline.",
+        )
+    return change
 
 
 def _alpha(alpha: float) -> float:
@@ -103,6 +116,12 @@ def _baseline(folder: Path) -> RunTables:
     return RunTables.of(folder)
 
 
+def _check_out(out: str | os.PathLike[str] | None, baseline: Path) -> None:
+    """Refuse the baseline's own folder, whose parts the new run would make again."""
+    if out is not None and Path(out).resolve() == baseline.resolve():
+        raise SettingError("The new run would replace the baseline.", "Give --out another folder.")
+
+
 def _settings(raw: Raw, more: Raw) -> Raw:
     """What the baseline was made with, as arguments of `run`; `more` says how, and a seed."""
     unknown = [name for name in more if name not in (*SHARED, "seed")]
@@ -129,13 +148,10 @@ def _options() -> list[str]:
     return [f.name for f in fields(Options) if f.name not in ("lexicon", "refine", "batch_tokens")]
 
 
-def _loaded(classifier: Classifier | str | None, settings: Raw) -> Classifier | str:
-    """The model, where this process asks it; by name where workers load it."""
-    how = RunSettings(**{name: settings[name] for name in SHARED if name in settings})
+def _loaded(classifier: Classifier | str | None, how: RunSettings) -> Classifier:
+    """The model in this process, which asks it of its labels and explains some texts again."""
     if not isinstance(classifier, str):
         return as_classifier(classifier)
-    if how.engine == "ray" or how.workers > 1:
-        return classifier
     return load(classifier, device=how.device, trust_remote_code=how.trust_remote_code)
 
 
@@ -149,7 +165,7 @@ def _check_labels(manifest: RunFacts, classifier: Classifier) -> None:
         )
 
 
-def _source(data: str, before: RunTables) -> Source:
+def _source(data: Texts, before: RunTables) -> Source:
     """The rows of the baseline, and no more."""
     raw = before.manifest.raw
     limit = max(before.texts, default=0) + 1

@@ -5,15 +5,16 @@ The only place of the package that sends anything there, and only when it is ask
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import statistics
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
-from huggingface_hub import CommitOperationAdd, HfApi, get_token
+from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, get_token
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
 from piste.errors import FileError, SettingError, printable
@@ -26,6 +27,10 @@ from piste.runs.statistics import markdown_cell
 
 KIND = "dataset"
 UNSAFE = re.compile(r"[^\w./ -]")  # in a title, which is YAML and Markdown too
+PART = re.compile(rf"({shards.TEXTS}|{shards.PLAYERS})/part-\d+\.parquet|{re.escape(LEXICON)}")
+# A name on the hub, with a configuration; a path of this machine that looks so is one by its end.
+HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?(:[\w.-]+)?")
+DATA_FILE = re.compile(r"\.(jsonl?|csv|tsv|txt|parquet|arrow|gz|zip)$", re.IGNORECASE)
 CARD = """\
 ---
 pretty_name: {title}
@@ -67,7 +72,7 @@ texts.** Effects speak for their own row's `target`: do not average over targets
 def open_repository(repo: str, private: bool = True) -> None:
     """Make the data set on the hub, before any work; one that is there must not be more public.
 
-    Raises a `SettingError` where nobody is logged in, or where that is not allowed.
+    Raises a `SettingError` where you are not logged in, or where that is not allowed.
     """
     _check_login()
     with _asking(repo):
@@ -84,7 +89,8 @@ def to_hub(folder: str | Path, repo: str, *, private: bool = True) -> str:
     """Send a run to the hub as a data set with a card; returns its address.
 
     private: only its owners can read it. A data set that is there already keeps its visibility.
-    Paths of this machine in the manifest are cut down to their last name.
+    Paths of this machine in the manifest and the lexicon are cut down to their last name. Parts of
+    an earlier run that this one does not replace are deleted there.
     """
     folder = Path(folder)
     manifest = _manifest(folder)
@@ -92,13 +98,17 @@ def to_hub(folder: str | Path, repo: str, *, private: bool = True) -> str:
     files: list[tuple[str, str | bytes]] = [
         (path.relative_to(folder).as_posix(), str(path)) for path in _tables(folder)
     ]
+    if (folder / LEXICON).exists():
+        files.append((LEXICON, lexicon_to_show(folder / LEXICON)))
     shown = {**manifest, "data": _last(manifest["data"]), "model": _last(manifest["model"])}
     files.append((MANIFEST, json.dumps(shown, indent=1).encode()))
     files.append(("README.md", card(folder, shown, repo).encode()))
+    sent = [CommitOperationAdd(name, content) for name, content in files]
     with _asking(repo):
+        stale = [CommitOperationDelete(name) for name in _stale(repo, {name for name, _ in files})]
         done = HfApi().create_commit(
             repo,
-            [CommitOperationAdd(name, content) for name, content in files],
+            [*stale, *sent],
             commit_message="Explanations by piste",
             repo_type=KIND,
         )
@@ -136,7 +146,7 @@ def card(folder: Path, manifest: dict[str, Any], repo: str) -> str:
 def _check_login() -> None:
     if get_token() is None:
         raise SettingError(
-            "Nobody is logged in to the hub.", "Log in (hf auth login), or set HF_TOKEN."
+            "You are not logged in to the hub.", "Log in (hf auth login), or set HF_TOKEN."
         )
 
 
@@ -160,14 +170,25 @@ def _tables(folder: Path) -> Iterator[Path]:
         for kind in (shards.TEXTS, shards.PLAYERS):
             yield place(folder, kind, number)
     yield folder / COMMITS
-    if (folder / LEXICON).exists():
-        yield folder / LEXICON
+
+
+def lexicon_to_show(path: Path) -> bytes:
+    """The file of a lexicon without the way to its model."""
+    told = json.loads(gzip.decompress(path.read_bytes()))
+    shown = {**told, "model": _last(told["model"])}
+    return gzip.compress(json.dumps(shown).encode(), mtime=0)
+
+
+def _stale(repo: str, sent: set[str]) -> list[str]:
+    """The parts of an earlier, longer run that are there and would be read with this one's."""
+    there = [one.rfilename for one in HfApi().dataset_info(repo).siblings or ()]
+    return [name for name in there if PART.fullmatch(name) and name not in sent]
 
 
 def _last(name: str) -> str:
     """A path of this machine without the way to it; a name on the hub stays as it is."""
-    is_path = Path(name).exists() or PurePath(name).is_absolute()
-    return PurePath(name).name if is_path else name
+    is_name = HUB_NAME.fullmatch(name) and not DATA_FILE.search(name) and not Path(name).exists()
+    return name if is_name else re.split(r"[\\/]", name.rstrip("\\/"))[-1]
 
 
 @contextmanager

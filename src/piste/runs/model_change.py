@@ -34,7 +34,7 @@ class Shift:
     before: float
     after: float
     error: float  # standard error of the change
-    chance: float  # p-value: how likely an effect that moved by at most `least` looks so
+    chance: float  # p-value: how likely one that moved by `least` looks this large
     text: str  # id of the text in which it moved most
     spurious: bool = False  # a candidate for a spurious word that was none in the baseline
 
@@ -96,9 +96,18 @@ class ModelChange:
         return len(self.flips) > self.limits.flips
 
     @property
+    def untold(self) -> bool:
+        """Whether texts were compared, but the words of none: no explanation is reliable."""
+        return 0 < self.texts == self.unreliable
+
+    @property
     def changed(self) -> bool:
-        """Whether a word, a pair or the fidelity changed, or too many decisions turned."""
-        return bool(self.words or self.pairs or self.fidelity.fell or self.too_many_flips)
+        """Whether a word, a pair or the fidelity changed, or too many decisions turned.
+
+        Also where no explanation is reliable: then nobody knows that the words did not.
+        """
+        moved = self.words or self.pairs or self.fidelity.fell or self.too_many_flips
+        return bool(moved or self.untold)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""

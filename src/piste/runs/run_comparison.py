@@ -267,29 +267,35 @@ def _add_pairs(
     if listed[0] is None or listed[1] is None:
         return
     known = [
-        _by_words(pairs, sign)
+        _by_place(pairs, sign)
         for pairs, sign in zip(listed, signs, strict=True)
         if pairs is not None
     ]
     weakest = [_weakest(pairs) for pairs in listed if pairs is not None]
-    for key in dict.fromkeys([*known[0], *known[1]]):
-        told = [pairs.get(key) for pairs in known]
+    sums: dict[tuple[str, ...], FloatArray] = {}  # words that meet at several places count once
+    for place in dict.fromkeys([*known[0], *known[1]]):
+        told = [pairs.get(place) for pairs in known]
         was, now = (
             mine if mine is not None else _nearest(theirs, limit)
             for mine, theirs, limit in zip(told, told[::-1], weakest, strict=True)
         )
-        tally = tallies.setdefault((key, label), Tally())
-        tally.add(index, np.array([was[0]]), np.array([now[0]]), was[1] + now[1])
+        sums[place[2:]] = sums.get(place[2:], 0.0) + np.array([was[0], now[0], was[1] + now[1]])
+    for words, (was, now, variance) in sums.items():
+        tally = tallies.setdefault((words, label), Tally())
+        tally.add(index, np.array([was]), np.array([now]), variance)
 
 
-def _by_words(pairs: Sequence[Row], sign: float) -> dict[tuple[str, str], tuple[float, float]]:
-    """Effect and variance of each pair of words; of those that meet several times, the sums."""
-    found: dict[tuple[str, str], tuple[float, float]] = {}
-    for pair in pairs:
-        key = (pair["first_word"], pair["second_word"])
-        effect, variance = found.get(key, (0.0, 0.0))
-        found[key] = (effect + sign * pair["effect"], variance + pair["error"] ** 2)
-    return found
+def _by_place(
+    pairs: Sequence[Row], sign: float
+) -> dict[tuple[int, int, str, str], tuple[float, float]]:
+    """Effect and variance of each pair, by its positions and words."""
+    return {
+        (pair["first"], pair["second"], pair["first_word"], pair["second_word"]): (
+            sign * pair["effect"],
+            pair["error"] ** 2,
+        )
+        for pair in pairs
+    }
 
 
 def _weakest(pairs: Sequence[Row]) -> float:
@@ -322,8 +328,7 @@ def _flips(before: RunTables, after: RunTables, both: Sequence[int]) -> Iterator
         ]
         signs = [_side(row, before.manifest)[1] for row in (was, now)]
         moved = abs(signs[0] * was["score"] - signs[1] * now["score"])
-        rounding = mirrored(before.manifest) and moved < TURNED
-        if None not in decided and decided[0] != decided[1] and not rounding:
+        if None not in decided and decided[0] != decided[1] and moved >= TURNED:
             label = named_label(was["label"], before.manifest.labels)
             yield Flip(str(was["id"]), str(decided[0]), str(decided[1]), label)
 

@@ -13,10 +13,22 @@ from pathlib import Path
 
 from piste import __version__
 from piste.errors import FileError, SettingError
-from piste.files import make_folder, write_atomic
+from piste.files import file_error, make_folder, write_atomic
 
 PORT, OWNER = 7860, "https://huggingface.co"  # where Spaces look, and whose page shows them
 MODELS = "models"  # folder of the models that were copied
+# In a model's folder, what its training left there; a model is loaded without.
+LEFT_OVER = (
+    ".*",
+    "checkpoint-*",
+    "training_args.bin",
+    "optimizer.*",
+    "scheduler.*",
+    "rng_state*",
+    "trainer_state.json",
+    "runs",
+    "*.log",
+)
 HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 DOCKERFILE = """\
 FROM python:3.12-slim
@@ -52,7 +64,7 @@ serve(
         host="0.0.0.0",
         port={port},
         token=os.environ.get("PISTE_TOKEN"),  # a secret of the Space closes it to others
-        site=os.environ.get("SPACE_HOST", "localhost"),
+        site=os.environ.get("SPACE_HOST"),  # elsewhere a token is made, and printed
         embedded_in="{owner}",
     ),
     print,
@@ -80,6 +92,7 @@ at least 16 characters: the page then wants `?token=` with it.
 def write_space(folder: Path, models: Sequence[str]) -> list[Path]:
     """Write the files of a Space for these models; those in folders are copied into it.
 
+    What training left in a model's folder is not copied.
     Raises a `FileError` where the folder holds something already.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -87,10 +100,12 @@ def write_space(folder: Path, models: Sequence[str]) -> list[Path]:
     places = {_name(model): _place(model) for model in models}
     if len(places) < len(models):
         raise SettingError("Two models have the same name.", "Rename one of their folders.")
+    here = [model for model in models if Path(model).is_dir()]
+    for model in here:
+        _check_outside(folder, model)
     make_folder(folder)
-    for model in models:
-        if Path(model).is_dir():
-            shutil.copytree(model, folder / _place(model), symlinks=False)
+    for model in here:
+        _copy(Path(model), folder / _place(model))
     named = ", ".join(places)
     texts = {
         "README.md": README.format(title=json.dumps(f"Why {named}?"), models=named, port=PORT),
@@ -101,6 +116,19 @@ def write_space(folder: Path, models: Sequence[str]) -> list[Path]:
     for name, text in texts.items():
         write_atomic(folder / name, text)
     return [folder / name for name in texts]
+
+
+def _check_outside(folder: Path, model: str) -> None:
+    """Refuse a Space in the folder of a model, which would be copied into itself."""
+    if folder.resolve().is_relative_to(Path(model).resolve()):
+        raise SettingError(f"{folder} lies in the model's folder {model}.", "Give one elsewhere.")
+
+
+def _copy(model: Path, place: Path) -> None:
+    try:
+        shutil.copytree(model, place, ignore=shutil.ignore_patterns(*LEFT_OVER))
+    except OSError as error:
+        raise file_error("write", place, error) from error
 
 
 def _name(model: str) -> str:
