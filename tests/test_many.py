@@ -105,6 +105,24 @@ def test_an_iterator_is_read_as_far_as_wanted():
     assert found[-1].text == f"good film {5 * THREADS - 1}"
 
 
+def test_a_source_that_raises_is_not_one_that_has_ended():
+    def stream():
+        for number in range(THREADS + 2):
+            yield f"good film {number}"
+        raise OSError("the disk is gone")
+
+    found = piste.explain(stream(), classifier(), "occlusion")
+    texts = []
+    with pytest.raises(OSError, match="disk is gone"):
+        texts.extend(one.text for one in found)
+    assert texts == [f"good film {n}" for n in range(THREADS + 2)]  # all that was read before
+    for _ in range(2):
+        with pytest.raises(OSError, match="disk is gone"):
+            len(found)
+    assert not found.is_complete
+    assert found[THREADS + 1].text == texts[-1]
+
+
 def rows():
     return [{"text": text, "label": n % 2, "id": f"r{n}"} for n, text in enumerate(TEXTS)]
 

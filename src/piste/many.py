@@ -69,6 +69,7 @@ class Explanations(Sequence[Result]):
     def __init__(self, results: Iterable[Result] = ()) -> None:
         self._done = [(Example(str(n), one.text), one) for n, one in enumerate(results)]
         self._rest: Iterator[Pairing] | None = None  # None: all are there
+        self._broken: Exception | None = None  # why the rest will never come
 
     @classmethod
     def of(cls, stream: Iterator[Pairing], *, at_once: bool) -> Explanations:
@@ -141,11 +142,29 @@ class Explanations(Sequence[Result]):
     def _fill(self, most: int | None = None) -> None:
         """Explain until there are so many, or all."""
         while self._rest is not None and (most is None or len(self._done) < most):
-            pairing = next(self._rest, None)
+            pairing = self._next(self._rest)
             if pairing is None:
                 self._rest = None
             else:
                 self._done.append(pairing)
+
+    def _next(self, rest: Iterator[Pairing]) -> Pairing | None:
+        """The next one, None at the end. What ended them early is raised every time: a generator
+        that has raised once looks as if it had come to its end.
+        """
+        if self._broken is not None:
+            raise self._broken
+        try:
+            return next(rest, None)
+        except Exception as error:
+            self._broken = error
+            raise
+        except BaseException as error:  # Ctrl-C is not to be raised once more
+            self._broken = InputError(
+                f"{type(error).__name__} ended this before all texts were explained.",
+                "Explain the other texts anew; those before them are there.",
+            )
+            raise
 
     @overload
     def __getitem__(self, index: int) -> Result: ...
@@ -219,13 +238,29 @@ def explained(
             if told is not None:
                 told(done + more, max(size or 0, done + more))
 
-        while group := list(islice(examples, GROUP)):
+        problem: Exception | None = None
+        while problem is None:
+            group, problem = _read(examples)
+            if not group:
+                break
             tell(0)
             pairings = _group(group, classifier, work, threads, tell)
             if not done:
                 _check([result for _, result in pairings])
             yield from pairings
             done += len(group)
+        if problem is not None:
+            raise problem
+
+
+def _read(examples: Iterator[Example]) -> tuple[list[Example], Exception | None]:
+    """The next few examples, and what the source raised after them."""
+    group: list[Example] = []
+    try:
+        group.extend(islice(examples, GROUP))  # keeps what came before the source raised
+    except Exception as error:
+        return group, error
+    return group, None
 
 
 def _group(
