@@ -6,6 +6,8 @@ import io
 import json
 import math
 
+import numpy as np
+import pandas
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -169,6 +171,24 @@ def test_labels_that_are_no_class_are_kept_to_be_reported(tmp_path):
     given_labels = [0.5, math.inf, [1, 0]]
     (tmp_path / "a.jsonl").write_text(lines({"text": "a", "label": one} for one in given_labels))
     assert labels(tmp_path / "a.jsonl") == ["0.5", "inf", "[1, 0]"]
+
+
+@pytest.mark.parametrize("empty", [None, math.nan, np.nan, pandas.NA, pandas.NaT])
+def test_a_missing_cell_is_missing_whatever_stands_for_it(empty):
+    (unlabelled,) = read_examples([{"text": "good", "label": empty}])
+    assert unlabelled.label is None
+    bare, in_a_row = read_examples([empty, {"text": empty}])
+    assert "missing" in bare.problem
+    assert "holds nothing" in in_a_row.problem
+
+
+@pytest.mark.parametrize("cell", [np.array([1, 2]), np.array([math.nan]), [1, 2]])
+def test_a_cell_with_several_values_is_no_label_and_no_text(cell):
+    labelled, text = read_examples([{"text": "good", "label": cell}, {"text": cell}])
+    assert labelled.label == str(cell)
+    assert type(cell).__name__ in text.problem
+    (bare,) = read_examples([cell])
+    assert f"a {type(cell).__name__}" in bare.problem
 
 
 def test_the_number_that_a_label_is():

@@ -18,7 +18,7 @@ from typing import Any
 from piste.errors import FileError
 from piste.rows import objects
 from piste.rows.files import rows_of_files
-from piste.rows.row import PROBLEM, RawRow
+from piste.rows.row import PROBLEM, RawRow, missing
 
 __all__ = ["Columns", "Example", "read_examples"]
 NO_LABEL = ("", "NaN")  # cells of a CSV file without a label
@@ -125,7 +125,7 @@ def _example(row: RawRow, index: int, columns: Columns) -> Example:
     identity = str(index) if name is None else str(name)
     text = row.get(columns.text)
     if not isinstance(text, str):
-        kind = "nothing" if text is None else f"a {type(text).__name__}"
+        kind = "nothing" if missing(text) else f"a {type(text).__name__}"
         return Example(identity, "", problem=f"The column {columns.text!r} holds {kind}, no text.")
     pair = row.get(columns.pair)
     return Example(
@@ -144,7 +144,7 @@ def _label(given: object) -> int | str | None:
     Anything else (0.5, a list) is kept in writing, so that it is reported as a label that the
     model does not know.
     """
-    if given is None or given != given or given in NO_LABEL:
+    if missing(given) or (isinstance(given, str) and given in NO_LABEL):
         return None
     if isinstance(given, int) or (isinstance(given, float) and given.is_integer()):
         return int(given)
