@@ -191,6 +191,13 @@ def test_a_cell_with_several_values_is_no_label_and_no_text(cell):
     assert f"a {type(cell).__name__}" in bare.problem
 
 
+def test_a_failed_row_of_a_column_keeps_the_name_in_its_index():
+    column = pandas.Series(["good", None, 3, "bad"], index=["a", "b", "c", "d"])
+    found = list(read_examples(column))
+    assert [example.id for example in found] == ["a", "b", "c", "d"]
+    assert [example.problem is None for example in found] == [True, False, False, True]
+
+
 def test_the_number_that_a_label_is():
     assert [label_number(one) for one in (1, "1", "1.0", "12.", "1.00")] == [1, 1, 1, 12, 1]
     for other in ("0.5", "-1", "1.0.0", "1e3", "positive", "", ".0", "9" * 5000):

@@ -119,10 +119,10 @@ def _capital(name: str) -> str:
 
 
 def _example(row: RawRow, index: int, columns: Columns) -> Example:
-    if PROBLEM in row:
-        return Example(str(index), "", problem=row[PROBLEM])
     name = row.get(columns.id)
     identity = str(index) if name is None else str(name)
+    if PROBLEM in row:
+        return Example(identity, "", problem=row[PROBLEM])
     text = row.get(columns.text)
     if not isinstance(text, str):
         kind = "nothing" if missing(text) else f"a {type(text).__name__}"

@@ -92,7 +92,8 @@ def _of_pandas(source: Any, text: str, identity: str) -> Iterator[RawRow]:
     names = source.index.tolist()
     if not hasattr(source, "columns"):
         return (
-            {text: value, identity: name} if isinstance(value, str) else {PROBLEM: _strange(value)}
+            {identity: name}
+            | ({text: value} if isinstance(value, str) else {PROBLEM: _strange(value)})
             for name, value in zip(names, source.tolist(), strict=True)
         )
     columns = {
