@@ -324,6 +324,7 @@ def target_of(
     text: str, classifier: Classifier, options: Options, pair: str | None = None
 ) -> Target:
     """What `explain` would explain with these options, at the cost of the model's answer alone."""
+    text, pair, options = placed(text, pair, options)
     encoding = classifier.encode(*texts(text, pair))
     windows = cut(encoding, options.long)
     query = Query(classifier, encoding.frame, batch_tokens=options.batch_tokens)
