@@ -190,8 +190,42 @@ def test_pairs_are_given_as_tuples_or_beside():
     ):
         assert [one.text for one in other] == [one.text for one in beside]
     assert beside[0].second == len(firsts[0]) + 1
-    with pytest.raises(SettingError, match="as many second texts"):
-        piste.explain(firsts, model, pair=[second])
+
+
+def test_a_missing_second_text_is_a_failure_and_not_a_single_text():
+    model = piste.from_function(overlap)
+    firsts, second = ["a man sleeps", "a dog runs", "a man runs"], "a man runs"
+    rows = [
+        {"text": one, "text_pair": two} for one, two in zip(firsts, [second, None, 3], strict=True)
+    ]
+    for found in (
+        piste.explain(firsts, model, "occlusion", pair=[second]),
+        piste.explain(iter(firsts), model, "occlusion", pair=iter([second, None])),
+        piste.explain(rows, model, "occlusion"),
+    ):
+        assert [bool(one) for one in found] == [True, False, False]
+        assert found[1].reason == "The second text is missing."
+    assert "int" in found[2].reason
+    given = piste.explain(rows, model, "occlusion", pair=second)  # in place of the column
+    assert len(given.explained) == 3
+
+
+@pytest.mark.parametrize("pairs", [list, iter])
+def test_more_second_texts_than_texts_are_refused(pairs):
+    calls = []
+
+    def model(texts):
+        calls.append(len(texts))
+        return overlap(texts)
+
+    seconds = ["a man runs"] * 3
+    with pytest.raises(SettingError, match="more second texts than texts"):
+        piste.explain(["a man", "a dog"], piste.from_function(model), pair=pairs(seconds))
+    assert not calls
+    stream = piste.explain(iter(["a man"]), piste.from_function(model), pair=pairs(seconds))
+    assert stream[0].text
+    with pytest.raises(SettingError, match="more second texts than texts"):
+        len(stream)
 
 
 def test_progress_is_told_text_by_text_and_as_a_bar(capsys):

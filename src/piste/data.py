@@ -22,6 +22,7 @@ from piste.rows.row import PROBLEM, RawRow, missing
 
 __all__ = ["Columns", "Example", "read_examples"]
 NO_LABEL = ("", "NaN")  # cells of a CSV file without a label
+SECOND = "The second text is"  # how the problems of a second text begin
 Texts = str | os.PathLike[str] | Iterable[Any]  # a path, a name, or an object that holds texts
 
 
@@ -135,7 +136,17 @@ def _example(row: RawRow, index: int, columns: Columns) -> Example:
         _strings(row.get(columns.words)),
         _maps(row.get(columns.maps)),
         pair if isinstance(pair, str) else None,
+        no_second(pair) if columns.pair in row else None,
     )
+
+
+def no_second(given: object) -> str | None:
+    """Why this is no second text, if it is none."""
+    if isinstance(given, str):
+        return None
+    if missing(given):
+        return f"{SECOND} missing."
+    return f"{SECOND} a {type(given).__name__}, not a text."
 
 
 def _label(given: object) -> int | str | None:

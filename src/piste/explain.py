@@ -176,9 +176,9 @@ def _many(
     if asking.rounds is not None:
         raise SettingError("rounds is for one text.", "Leave it out, or use progress.")
     asking.options.check_many()
-    examples = with_pairs(read_examples(source, columns), pair)
-    threads = THREADS if asking.method.parallel else 1
     size = source_size(source)
+    examples = with_pairs(read_examples(source, columns), pair, size)
+    threads = THREADS if asking.method.parallel else 1
     work = asking.in_company
     stream = explained(examples, asking.classifier, work, threads, size, progress)
     return Explanations.of(stream, at_once=size is not None)

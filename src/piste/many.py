@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import reprlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice, repeat
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from piste.data import Example
+from piste.data import SECOND, Example, no_second
 from piste.errors import FileError, InputError, SettingError, choices, reason
 from piste.models.protocol import Classifier
 from piste.models.sharing import THREADS as GROUP
@@ -302,17 +301,40 @@ def _check(first: Sequence[Result]) -> None:
         raise errors[0]
 
 
-def with_pairs(examples: Iterator[Example], pairs: str | Iterable[str] | None) -> Iterator[Example]:
-    """The examples with second texts: one for all, or one for each."""
+def with_pairs(
+    examples: Iterator[Example], pairs: str | Iterable[str] | None, size: int | None = None
+) -> Iterator[Example]:
+    """The examples with second texts: one for all, or one for each.
+
+    size: how many examples there are; where it is known, more second texts are refused at once.
+    """
     if pairs is None:
-        yield from examples
-        return
-    seconds = repeat(pairs) if isinstance(pairs, str) else iter(pairs)
+        return examples
+    if isinstance(pairs, str):
+        return (_paired(example, pairs) for example in examples)
+    if size is not None:
+        pairs = list(islice(pairs, size + 1))
+        if len(pairs) > size:
+            raise _surplus()
+    return _beside(examples, iter(pairs))
+
+
+def _beside(examples: Iterator[Example], seconds: Iterator[str]) -> Iterator[Example]:
+    """Each example with a second text of its own."""
     for example in examples:
-        second = next(seconds, None)
-        if not isinstance(second, str):
-            raise SettingError(
-                f"The second text for text {example.id} is {reprlib.repr(second)}.",
-                "Give as many second texts as texts, or one for all.",
-            )
-        yield replace(example, pair=second)
+        yield _paired(example, next(seconds, None))
+    if next(seconds, None) is not None:
+        raise _surplus()
+
+
+def _paired(example: Example, second: str | None) -> Example:
+    """An example with this second text; without one it cannot be used."""
+    if example.problem is not None and not example.problem.startswith(SECOND):
+        return example
+    return replace(example, pair=second, problem=no_second(second))
+
+
+def _surplus() -> SettingError:
+    return SettingError(
+        "There are more second texts than texts.", "Give as many second texts as texts."
+    )
