@@ -60,6 +60,13 @@ def test_questions_of_many_share_batches():
     assert len(shared) < len(apart) / 2
 
 
+def test_batches_of_many_are_as_large_as_is_asked_for():
+    large, small = [], []
+    piste.explain(TEXTS, classifier(large), "occlusion")
+    piste.explain(TEXTS, classifier(small), "occlusion", batch_tokens=1)
+    assert max(large) > max(small) == 1
+
+
 def test_what_fails_says_why_and_the_rest_is_kept():
     texts = ["a good film", "", None, "good poison", "a bad plot", 3]
     found = piste.explain(texts, classifier(fails_on=["poison"]), "occlusion")
@@ -103,6 +110,25 @@ def test_an_iterator_is_read_as_far_as_wanted():
     assert found.is_complete
     assert len(found) == len(read) == 5 * THREADS
     assert found[-1].text == f"good film {5 * THREADS - 1}"
+
+
+def test_a_slice_of_an_iterator_explains_no_more_than_it_needs():
+    read = []
+
+    def stream():
+        for number in range(3 * THREADS):
+            read.append(number)
+            yield f"good film {number}"
+
+    found = piste.explain(stream(), classifier(), "occlusion")
+    assert [one.text for one in found[1:4:2]] == ["good film 1", "good film 3"]
+    assert len(read) == THREADS
+    assert len(found[:0]) == len(found[9 * THREADS : 2]) == 0
+    assert len(read) == THREADS
+    assert len(found[: THREADS + 1]) == THREADS + 1
+    assert len(read) == 2 * THREADS
+    assert found[-1:][0].text == f"good film {3 * THREADS - 1}"
+    assert found.is_complete
 
 
 def test_a_source_that_raises_is_not_one_that_has_ended():

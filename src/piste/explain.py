@@ -180,7 +180,8 @@ def _many(
     examples = with_pairs(read_examples(source, columns), pair, size)
     threads = THREADS if asking.method.parallel else 1
     work = asking.in_company
-    stream = explained(examples, asking.classifier, work, threads, size, progress)
+    tokens = asking.options.batch_tokens
+    stream = explained(examples, asking.classifier, work, threads, size, progress, tokens)
     return Explanations.of(stream, at_once=size is not None)
 
 

@@ -14,6 +14,7 @@ from piste.errors import FileError, InputError, SettingError, choices, reason
 from piste.models.protocol import Classifier
 from piste.models.sharing import THREADS as GROUP
 from piste.models.sharing import Gathering, together
+from piste.options import BATCH_TOKENS
 from piste.progress import Progress, watching
 from piste.result.explanation import Explanation
 from piste.surrogates import algebra
@@ -174,7 +175,8 @@ class Explanations(Sequence[Result]):
     def __getitem__(self, index: int | slice) -> Result | Explanations:
         if isinstance(index, slice):
             part = Explanations()
-            part._done = self._all()[index]
+            self._fill(_needed(index))
+            part._done = self._done[index]
             return part
         self._fill(None if index < 0 else index + 1)
         return self._done[index][1]
@@ -213,6 +215,14 @@ class Explanations(Sequence[Result]):
         return fragment(self._done, self.is_complete)
 
 
+def _needed(part: slice) -> int | None:
+    """How many a slice needs from the beginning; None: all, as where it counts from the end."""
+    start, stop, step = part.start or 0, part.stop, part.step or 1
+    if stop is None or start < 0 or stop < 0 or step < 0:
+        return None
+    return int(stop) if start < stop else 0
+
+
 def counted(texts: Sequence[object]) -> str:
     """ "1 text", "1,200 texts"."""
     return f"{len(texts):,} text{'' if len(texts) == 1 else 's'}"
@@ -225,6 +235,7 @@ def explained(
     threads: int,
     size: int | None = None,
     progress: Progress | bool | None = None,
+    batch_tokens: int = BATCH_TOKENS,
 ) -> Iterator[Pairing]:
     """Every example with what came of it, `threads` at a time on shared batches.
 
@@ -243,7 +254,7 @@ def explained(
             if not group:
                 break
             tell(0)
-            pairings = _group(group, classifier, work, threads, tell)
+            pairings = _group(group, classifier, work, threads, batch_tokens, tell)
             if not done:
                 _check([result for _, result in pairings])
             yield from pairings
@@ -267,6 +278,7 @@ def _group(
     classifier: Classifier,
     work: Work,
     threads: int,
+    batch_tokens: int,
     tell: Callable[[int], None],
 ) -> list[Pairing]:
     """A few examples explained together; returns before anybody else does anything.
@@ -275,7 +287,7 @@ def _group(
     """
     pairings: list[Pairing] = []
     with algebra.one_thread:
-        results = together(classifier, group, partial(_result, work), threads)
+        results = together(classifier, group, partial(_result, work), threads, batch_tokens)
         for example, result in zip(group, results, strict=True):
             pairings.append((example, result))
             tell(len(pairings))
