@@ -65,6 +65,16 @@ def test_human_maps_come_along(tmp_path):
     assert example.maps == ((1, 0), (1, 1))
 
 
+def test_human_maps_may_be_arrays():
+    nested = np.empty(2, dtype=object)
+    nested[:] = [np.array([1, 0]), np.array([1, 1])]
+    words = np.array(["good", "film"])
+    for maps in (nested, np.array([[1, 0], [1, 1]])):
+        (example,) = read_examples([{"text": "good film", "words": words, "maps": maps}])
+        assert example.words == ("good", "film")
+        assert example.maps == ((1, 0), (1, 1))
+
+
 def test_a_row_without_text_is_an_example_with_its_problem(tmp_path):
     (tmp_path / "a.jsonl").write_text(lines([*ROWS, {"id": "c", "text": 7}, {"id": "d"}]))
     found = list(read_examples(tmp_path / "a.jsonl"))

@@ -191,11 +191,17 @@ _MARKS = {0: 0, 1: 1, "0": 0, "1": 1}  # False and True are 0 and 1
 
 
 def _listed(given: object) -> object:
-    """A list, parsed from JSON where a CSV cell holds it as text."""
+    """A list, of an array too; parsed from JSON where a CSV cell holds it as text."""
     if not isinstance(given, str):
-        return given
+        return _plain(given)
     try:
         parsed = json.loads(given)
     except ValueError:
         return None
     return parsed if isinstance(parsed, list) else None
+
+
+def _plain(given: Any) -> object:
+    """A list in place of an array, and of arrays in it: pandas has them in cells of Parquet."""
+    given = given.tolist() if hasattr(given, "tolist") else given
+    return [_plain(one) for one in given] if isinstance(given, list) else given
