@@ -149,6 +149,19 @@ def test_a_source_that_raises_is_not_one_that_has_ended():
     assert found[THREADS + 1].text == texts[-1]
 
 
+def test_what_was_interrupted_does_not_look_complete():
+    def stream():
+        yield from ["good film"] * THREADS
+        raise KeyboardInterrupt
+
+    found = piste.explain(stream(), classifier(), "occlusion")
+    with pytest.raises(KeyboardInterrupt):
+        len(found)
+    with pytest.raises(InputError, match="KeyboardInterrupt ended this"):
+        len(found)
+    assert not found.is_complete
+
+
 def rows():
     return [{"text": text, "label": n % 2, "id": f"r{n}"} for n, text in enumerate(TEXTS)]
 
