@@ -6,6 +6,8 @@ import io
 import json
 import math
 
+import numpy as np
+import pandas
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -61,6 +63,16 @@ def test_human_maps_come_along(tmp_path):
     (example,) = read_examples(tmp_path / "a.jsonl")
     assert example.words == ("good", "film")
     assert example.maps == ((1, 0), (1, 1))
+
+
+def test_human_maps_may_be_arrays():
+    nested = np.empty(2, dtype=object)
+    nested[:] = [np.array([1, 0]), np.array([1, 1])]
+    words = np.array(["good", "film"])
+    for maps in (nested, np.array([[1, 0], [1, 1]])):
+        (example,) = read_examples([{"text": "good film", "words": words, "maps": maps}])
+        assert example.words == ("good", "film")
+        assert example.maps == ((1, 0), (1, 1))
 
 
 def test_a_row_without_text_is_an_example_with_its_problem(tmp_path):
@@ -169,6 +181,31 @@ def test_labels_that_are_no_class_are_kept_to_be_reported(tmp_path):
     given_labels = [0.5, math.inf, [1, 0]]
     (tmp_path / "a.jsonl").write_text(lines({"text": "a", "label": one} for one in given_labels))
     assert labels(tmp_path / "a.jsonl") == ["0.5", "inf", "[1, 0]"]
+
+
+@pytest.mark.parametrize("empty", [None, math.nan, np.nan, pandas.NA, pandas.NaT])
+def test_a_missing_cell_is_missing_whatever_stands_for_it(empty):
+    (unlabelled,) = read_examples([{"text": "good", "label": empty}])
+    assert unlabelled.label is None
+    bare, in_a_row = read_examples([empty, {"text": empty}])
+    assert "missing" in bare.problem
+    assert "holds nothing" in in_a_row.problem
+
+
+@pytest.mark.parametrize("cell", [np.array([1, 2]), np.array([math.nan]), [1, 2]])
+def test_a_cell_with_several_values_is_no_label_and_no_text(cell):
+    labelled, text = read_examples([{"text": "good", "label": cell}, {"text": cell}])
+    assert labelled.label == str(cell)
+    assert type(cell).__name__ in text.problem
+    (bare,) = read_examples([cell])
+    assert f"a {type(cell).__name__}" in bare.problem
+
+
+def test_a_failed_row_of_a_column_keeps_the_name_in_its_index():
+    column = pandas.Series(["good", None, 3, "bad"], index=["a", "b", "c", "d"])
+    found = list(read_examples(column))
+    assert [example.id for example in found] == ["a", "b", "c", "d"]
+    assert [example.problem is None for example in found] == [True, False, False, True]
 
 
 def test_the_number_that_a_label_is():

@@ -39,6 +39,13 @@ def test_a_changed_word_carries_what_it_is_worth():
     assert diff.headline == "The decision turns from yes to no, mainly because “good” became “bad”."
 
 
+def test_marks_are_no_part_of_what_is_predicted():
+    diff = piste.diff("a [[good]] film", "a [[bad]] film", linear(), marks=True)
+    assert diff.after.target.label == "no"  # with its marks the word would be unknown, and say yes
+    assert diff.turned
+    assert ("changed", "good", "bad") in kinds(diff)
+
+
 def test_added_and_removed_words():
     diff = piste.diff("a good film", "a film fine", linear(), target="yes")
     changes = {text: word.change for word, text in zip(diff.words, kinds(diff), strict=True)}
@@ -267,6 +274,8 @@ def test_what_cannot_be_compared(change, words):
         (("good",), {"other": linear(labels=("x", "z"))}, "no label"),
         (("a", "b"), {"method": "lmie"}, "lime"),
         (("a", "b"), {"sede": 1}, "seed"),
+        (("a good film", "a bad film"), {"spans": [(2, 6)]}, "marks=True"),
+        ((("a", "b"), ("a", "c")), {"pair_spans": [(0, 1)]}, "marks=True"),
     ],
 )
 def test_mistakes_are_told(given, more, words):

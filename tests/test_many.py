@@ -60,6 +60,13 @@ def test_questions_of_many_share_batches():
     assert len(shared) < len(apart) / 2
 
 
+def test_batches_of_many_are_as_large_as_is_asked_for():
+    large, small = [], []
+    piste.explain(TEXTS, classifier(large), "occlusion")
+    piste.explain(TEXTS, classifier(small), "occlusion", batch_tokens=1)
+    assert max(large) > max(small) == 1
+
+
 def test_what_fails_says_why_and_the_rest_is_kept():
     texts = ["a good film", "", None, "good poison", "a bad plot", 3]
     found = piste.explain(texts, classifier(fails_on=["poison"]), "occlusion")
@@ -103,6 +110,56 @@ def test_an_iterator_is_read_as_far_as_wanted():
     assert found.is_complete
     assert len(found) == len(read) == 5 * THREADS
     assert found[-1].text == f"good film {5 * THREADS - 1}"
+
+
+def test_a_slice_of_an_iterator_explains_no_more_than_it_needs():
+    read = []
+
+    def stream():
+        for number in range(3 * THREADS):
+            read.append(number)
+            yield f"good film {number}"
+
+    found = piste.explain(stream(), classifier(), "occlusion")
+    assert [one.text for one in found[1:4:2]] == ["good film 1", "good film 3"]
+    assert len(read) == THREADS
+    assert len(found[:0]) == len(found[9 * THREADS : 2]) == 0
+    assert len(read) == THREADS
+    assert len(found[: THREADS + 1]) == THREADS + 1
+    assert len(read) == 2 * THREADS
+    assert found[-1:][0].text == f"good film {3 * THREADS - 1}"
+    assert found.is_complete
+
+
+def test_a_source_that_raises_is_not_one_that_has_ended():
+    def stream():
+        for number in range(THREADS + 2):
+            yield f"good film {number}"
+        raise OSError("the disk is gone")
+
+    found = piste.explain(stream(), classifier(), "occlusion")
+    texts = []
+    with pytest.raises(OSError, match="disk is gone"):
+        texts.extend(one.text for one in found)
+    assert texts == [f"good film {n}" for n in range(THREADS + 2)]  # all that was read before
+    for _ in range(2):
+        with pytest.raises(OSError, match="disk is gone"):
+            len(found)
+    assert not found.is_complete
+    assert found[THREADS + 1].text == texts[-1]
+
+
+def test_what_was_interrupted_does_not_look_complete():
+    def stream():
+        yield from ["good film"] * THREADS
+        raise KeyboardInterrupt
+
+    found = piste.explain(stream(), classifier(), "occlusion")
+    with pytest.raises(KeyboardInterrupt):
+        len(found)
+    with pytest.raises(InputError, match="KeyboardInterrupt ended this"):
+        len(found)
+    assert not found.is_complete
 
 
 def rows():
@@ -172,8 +229,42 @@ def test_pairs_are_given_as_tuples_or_beside():
     ):
         assert [one.text for one in other] == [one.text for one in beside]
     assert beside[0].second == len(firsts[0]) + 1
-    with pytest.raises(SettingError, match="as many second texts"):
-        piste.explain(firsts, model, pair=[second])
+
+
+def test_a_missing_second_text_is_a_failure_and_not_a_single_text():
+    model = piste.from_function(overlap)
+    firsts, second = ["a man sleeps", "a dog runs", "a man runs"], "a man runs"
+    rows = [
+        {"text": one, "text_pair": two} for one, two in zip(firsts, [second, None, 3], strict=True)
+    ]
+    for found in (
+        piste.explain(firsts, model, "occlusion", pair=[second]),
+        piste.explain(iter(firsts), model, "occlusion", pair=iter([second, None])),
+        piste.explain(rows, model, "occlusion"),
+    ):
+        assert [bool(one) for one in found] == [True, False, False]
+        assert found[1].reason == "The second text is missing."
+    assert "int" in found[2].reason
+    given = piste.explain(rows, model, "occlusion", pair=second)  # in place of the column
+    assert len(given.explained) == 3
+
+
+@pytest.mark.parametrize("pairs", [list, iter])
+def test_more_second_texts_than_texts_are_refused(pairs):
+    calls = []
+
+    def model(texts):
+        calls.append(len(texts))
+        return overlap(texts)
+
+    seconds = ["a man runs"] * 3
+    with pytest.raises(SettingError, match="more second texts than texts"):
+        piste.explain(["a man", "a dog"], piste.from_function(model), pair=pairs(seconds))
+    assert not calls
+    stream = piste.explain(iter(["a man"]), piste.from_function(model), pair=pairs(seconds))
+    assert stream[0].text
+    with pytest.raises(SettingError, match="more second texts than texts"):
+        len(stream)
 
 
 def test_progress_is_told_text_by_text_and_as_a_bar(capsys):

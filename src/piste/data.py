@@ -18,10 +18,11 @@ from typing import Any
 from piste.errors import FileError
 from piste.rows import objects
 from piste.rows.files import rows_of_files
-from piste.rows.row import PROBLEM, RawRow
+from piste.rows.row import PROBLEM, RawRow, missing
 
 __all__ = ["Columns", "Example", "read_examples"]
 NO_LABEL = ("", "NaN")  # cells of a CSV file without a label
+SECOND = "The second text is"  # how the problems of a second text begin
 Texts = str | os.PathLike[str] | Iterable[Any]  # a path, a name, or an object that holds texts
 
 
@@ -119,13 +120,13 @@ def _capital(name: str) -> str:
 
 
 def _example(row: RawRow, index: int, columns: Columns) -> Example:
-    if PROBLEM in row:
-        return Example(str(index), "", problem=row[PROBLEM])
     name = row.get(columns.id)
     identity = str(index) if name is None else str(name)
+    if PROBLEM in row:
+        return Example(identity, "", problem=row[PROBLEM])
     text = row.get(columns.text)
     if not isinstance(text, str):
-        kind = "nothing" if text is None else f"a {type(text).__name__}"
+        kind = "nothing" if missing(text) else f"a {type(text).__name__}"
         return Example(identity, "", problem=f"The column {columns.text!r} holds {kind}, no text.")
     pair = row.get(columns.pair)
     return Example(
@@ -135,7 +136,17 @@ def _example(row: RawRow, index: int, columns: Columns) -> Example:
         _strings(row.get(columns.words)),
         _maps(row.get(columns.maps)),
         pair if isinstance(pair, str) else None,
+        no_second(pair) if columns.pair in row else None,
     )
+
+
+def no_second(given: object) -> str | None:
+    """Why this is no second text, if it is none."""
+    if isinstance(given, str):
+        return None
+    if missing(given):
+        return f"{SECOND} missing."
+    return f"{SECOND} a {type(given).__name__}, not a text."
 
 
 def _label(given: object) -> int | str | None:
@@ -144,7 +155,7 @@ def _label(given: object) -> int | str | None:
     Anything else (0.5, a list) is kept in writing, so that it is reported as a label that the
     model does not know.
     """
-    if given is None or given != given or given in NO_LABEL:
+    if missing(given) or (isinstance(given, str) and given in NO_LABEL):
         return None
     if isinstance(given, int) or (isinstance(given, float) and given.is_integer()):
         return int(given)
@@ -180,11 +191,17 @@ _MARKS = {0: 0, 1: 1, "0": 0, "1": 1}  # False and True are 0 and 1
 
 
 def _listed(given: object) -> object:
-    """A list, parsed from JSON where a CSV cell holds it as text."""
+    """A list, of an array too; parsed from JSON where a CSV cell holds it as text."""
     if not isinstance(given, str):
-        return given
+        return _plain(given)
     try:
         parsed = json.loads(given)
     except ValueError:
         return None
     return parsed if isinstance(parsed, list) else None
+
+
+def _plain(given: Any) -> object:
+    """A list in place of an array, and of arrays in it: pandas has them in cells of Parquet."""
+    given = given.tolist() if hasattr(given, "tolist") else given
+    return [_plain(one) for one in given] if isinstance(given, list) else given

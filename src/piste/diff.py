@@ -44,6 +44,7 @@ def diff(
     if isinstance(before, Explanation) or isinstance(after, Explanation):
         return _of_explanations(before, after, classifier, other, target, more)
     options = Options.of(target=target, **more)
+    _check_spans(after, options)
     chosen = find_method(method)
     models = _models(after, classifier, other)
     texts = [_both(before), _both(before if after is None else after)]
@@ -73,6 +74,15 @@ def _of_explanations(
             "Leave them out, or give the texts instead.",
         )
     return Diff.of(before, after)
+
+
+def _check_spans(after: object, options: Options) -> None:
+    """Refuse offsets for two texts: what they count in the one they do not in the other."""
+    if after is not None and (options.spans or options.pair_spans):
+        raise SettingError(
+            "spans are places in one text, and there are two.",
+            "Mark the units in both texts, and give marks=True.",
+        )
 
 
 def _models(

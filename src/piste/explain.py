@@ -176,11 +176,12 @@ def _many(
     if asking.rounds is not None:
         raise SettingError("rounds is for one text.", "Leave it out, or use progress.")
     asking.options.check_many()
-    examples = with_pairs(read_examples(source, columns), pair)
-    threads = THREADS if asking.method.parallel else 1
     size = source_size(source)
+    examples = with_pairs(read_examples(source, columns), pair, size)
+    threads = THREADS if asking.method.parallel else 1
     work = asking.in_company
-    stream = explained(examples, asking.classifier, work, threads, size, progress)
+    tokens = asking.options.batch_tokens
+    stream = explained(examples, asking.classifier, work, threads, size, progress, tokens)
     return Explanations.of(stream, at_once=size is not None)
 
 
@@ -324,6 +325,7 @@ def target_of(
     text: str, classifier: Classifier, options: Options, pair: str | None = None
 ) -> Target:
     """What `explain` would explain with these options, at the cost of the model's answer alone."""
+    text, pair, options = placed(text, pair, options)
     encoding = classifier.encode(*texts(text, pair))
     windows = cut(encoding, options.long)
     query = Query(classifier, encoding.frame, batch_tokens=options.batch_tokens)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-import reprlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice, repeat
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from piste.data import Example
+from piste.data import SECOND, Example, no_second
 from piste.errors import FileError, InputError, SettingError, choices, reason
 from piste.models.protocol import Classifier
 from piste.models.sharing import THREADS as GROUP
 from piste.models.sharing import Gathering, together
+from piste.options import BATCH_TOKENS
 from piste.progress import Progress, watching
 from piste.result.explanation import Explanation
 from piste.surrogates import algebra
@@ -69,6 +69,7 @@ class Explanations(Sequence[Result]):
     def __init__(self, results: Iterable[Result] = ()) -> None:
         self._done = [(Example(str(n), one.text), one) for n, one in enumerate(results)]
         self._rest: Iterator[Pairing] | None = None  # None: all are there
+        self._broken: Exception | None = None  # why the rest will never come
 
     @classmethod
     def of(cls, stream: Iterator[Pairing], *, at_once: bool) -> Explanations:
@@ -141,11 +142,29 @@ class Explanations(Sequence[Result]):
     def _fill(self, most: int | None = None) -> None:
         """Explain until there are so many, or all."""
         while self._rest is not None and (most is None or len(self._done) < most):
-            pairing = next(self._rest, None)
+            pairing = self._next(self._rest)
             if pairing is None:
                 self._rest = None
             else:
                 self._done.append(pairing)
+
+    def _next(self, rest: Iterator[Pairing]) -> Pairing | None:
+        """The next one, None at the end. What ended them early is raised every time: a generator
+        that has raised once looks as if it had come to its end.
+        """
+        if self._broken is not None:
+            raise self._broken
+        try:
+            return next(rest, None)
+        except Exception as error:
+            self._broken = error
+            raise
+        except BaseException as error:  # Ctrl-C is not to be raised once more
+            self._broken = InputError(
+                f"{type(error).__name__} ended this before all texts were explained.",
+                "Explain the other texts anew; those before them are there.",
+            )
+            raise
 
     @overload
     def __getitem__(self, index: int) -> Result: ...
@@ -156,7 +175,8 @@ class Explanations(Sequence[Result]):
     def __getitem__(self, index: int | slice) -> Result | Explanations:
         if isinstance(index, slice):
             part = Explanations()
-            part._done = self._all()[index]
+            self._fill(_needed(index))
+            part._done = self._done[index]
             return part
         self._fill(None if index < 0 else index + 1)
         return self._done[index][1]
@@ -195,6 +215,14 @@ class Explanations(Sequence[Result]):
         return fragment(self._done, self.is_complete)
 
 
+def _needed(part: slice) -> int | None:
+    """How many a slice needs from the beginning; None: all, as where it counts from the end."""
+    start, stop, step = part.start or 0, part.stop, part.step or 1
+    if stop is None or start < 0 or stop < 0 or step < 0:
+        return None
+    return int(stop) if start < stop else 0
+
+
 def counted(texts: Sequence[object]) -> str:
     """ "1 text", "1,200 texts"."""
     return f"{len(texts):,} text{'' if len(texts) == 1 else 's'}"
@@ -207,6 +235,7 @@ def explained(
     threads: int,
     size: int | None = None,
     progress: Progress | bool | None = None,
+    batch_tokens: int = BATCH_TOKENS,
 ) -> Iterator[Pairing]:
     """Every example with what came of it, `threads` at a time on shared batches.
 
@@ -219,13 +248,29 @@ def explained(
             if told is not None:
                 told(done + more, max(size or 0, done + more))
 
-        while group := list(islice(examples, GROUP)):
+        problem: Exception | None = None
+        while problem is None:
+            group, problem = _read(examples)
+            if not group:
+                break
             tell(0)
-            pairings = _group(group, classifier, work, threads, tell)
+            pairings = _group(group, classifier, work, threads, batch_tokens, tell)
             if not done:
                 _check([result for _, result in pairings])
             yield from pairings
             done += len(group)
+        if problem is not None:
+            raise problem
+
+
+def _read(examples: Iterator[Example]) -> tuple[list[Example], Exception | None]:
+    """The next few examples, and what the source raised after them."""
+    group: list[Example] = []
+    try:
+        group.extend(islice(examples, GROUP))  # keeps what came before the source raised
+    except Exception as error:
+        return group, error
+    return group, None
 
 
 def _group(
@@ -233,6 +278,7 @@ def _group(
     classifier: Classifier,
     work: Work,
     threads: int,
+    batch_tokens: int,
     tell: Callable[[int], None],
 ) -> list[Pairing]:
     """A few examples explained together; returns before anybody else does anything.
@@ -241,7 +287,7 @@ def _group(
     """
     pairings: list[Pairing] = []
     with algebra.one_thread:
-        results = together(classifier, group, partial(_result, work), threads)
+        results = together(classifier, group, partial(_result, work), threads, batch_tokens)
         for example, result in zip(group, results, strict=True):
             pairings.append((example, result))
             tell(len(pairings))
@@ -267,17 +313,40 @@ def _check(first: Sequence[Result]) -> None:
         raise errors[0]
 
 
-def with_pairs(examples: Iterator[Example], pairs: str | Iterable[str] | None) -> Iterator[Example]:
-    """The examples with second texts: one for all, or one for each."""
+def with_pairs(
+    examples: Iterator[Example], pairs: str | Iterable[str] | None, size: int | None = None
+) -> Iterator[Example]:
+    """The examples with second texts: one for all, or one for each.
+
+    size: how many examples there are; where it is known, more second texts are refused at once.
+    """
     if pairs is None:
-        yield from examples
-        return
-    seconds = repeat(pairs) if isinstance(pairs, str) else iter(pairs)
+        return examples
+    if isinstance(pairs, str):
+        return (_paired(example, pairs) for example in examples)
+    if size is not None:
+        pairs = list(islice(pairs, size + 1))
+        if len(pairs) > size:
+            raise _surplus()
+    return _beside(examples, iter(pairs))
+
+
+def _beside(examples: Iterator[Example], seconds: Iterator[str]) -> Iterator[Example]:
+    """Each example with a second text of its own."""
     for example in examples:
-        second = next(seconds, None)
-        if not isinstance(second, str):
-            raise SettingError(
-                f"The second text for text {example.id} is {reprlib.repr(second)}.",
-                "Give as many second texts as texts, or one for all.",
-            )
-        yield replace(example, pair=second)
+        yield _paired(example, next(seconds, None))
+    if next(seconds, None) is not None:
+        raise _surplus()
+
+
+def _paired(example: Example, second: str | None) -> Example:
+    """An example with this second text; without one it cannot be used."""
+    if example.problem is not None and not example.problem.startswith(SECOND):
+        return example
+    return replace(example, pair=second, problem=no_second(second))
+
+
+def _surplus() -> SettingError:
+    return SettingError(
+        "There are more second texts than texts.", "Give as many second texts as texts."
+    )

@@ -102,9 +102,19 @@ def test_an_encoder_is_averaged_over_its_tokens(encoder, tmp_path):
 
 
 def test_texts_that_are_cut_are_told(encoder):
+    long = " ".join(["good", "bad"] * 12)
+
+    def told(text, similarity, **more):
+        notes = piste.explain(text, similarity, "occlusion", **more).notes
+        return sum("cut before they were embedded" in note for note in notes)
+
     similarity = piste.from_embedding(*encoder, to=SECOND)
-    found = piste.explain(" ".join(["good", "bad"] * 12), similarity, "occlusion")
-    assert any("cut before they were embedded" in note for note in found.notes)
+    assert told(long, similarity) == 1
+    assert told(FIRST, similarity) == 0  # of this one nothing was cut
+    assert told(FIRST, piste.from_embedding(*encoder, to=long)) == 1
+    both = piste.from_embedding(*encoder)
+    assert told(FIRST, both, pair=long) == told(long, both, pair=long) == 1
+    assert told(FIRST, both, pair=SECOND) == 0
 
 
 def test_another_pooling_is_refused(tmp_path):

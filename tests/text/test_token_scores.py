@@ -22,6 +22,10 @@ def explanation(demo):
     return made
 
 
+def slow(_request):
+    return CanineTokenizer()
+
+
 def by_hand(explanation, tokenizer):
     """Each player's score over the tokens whose characters it shares, one character at a time."""
     coded = tokenizer(explanation.text, return_offsets_mapping=True)
@@ -47,6 +51,16 @@ def test_every_family_keeps_the_sum_and_the_places(family, explanation, request)
     special = [owner is None for owner in coded.sequence_ids(0)]
     assert not scores[special].any()
     assert scores == pytest.approx(by_hand(explanation, tokenizer))
+
+
+@pytest.mark.parametrize("make", [lambda request: request.getfixturevalue("wordpiece"), slow])
+def test_what_the_tokenizer_would_return_beside_changes_nothing(make, explanation, request):
+    tokenizer = make(request)
+    options = {"return_offsets_mapping": tokenizer.is_fast, "return_special_tokens_mask": True}
+    scores = explanation.token_scores(tokenizer, return_tensors="pt", **options)
+    assert scores.tolist() == explanation.token_scores(tokenizer).tolist()
+    with pytest.raises(PisteError, match="Leave it out"):
+        explanation.token_scores(tokenizer, return_overflowing_tokens=True, max_length=8)
 
 
 def test_the_models_own_tokenizer_and_repeated_scores(explanation, demo):

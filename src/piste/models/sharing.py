@@ -51,6 +51,7 @@ class Gathering:
 
     classifier: Classifier
     active: int = 0  # threads that may ask
+    batch_tokens: int = BATCH_TOKENS  # in a batch of the model
     waiting: list[list[_Question]] = field(default_factory=list)  # by thread
     abandoned: bool = False  # nobody wants the answers any more
     lock: threading.Condition = field(default_factory=threading.Condition)  # held by who works
@@ -106,7 +107,7 @@ class Gathering:
         started = time.perf_counter()
         rows = np.concatenate([question.ids for question in asked])
         distinct, place = np.unique(rows, axis=0, return_inverse=True)
-        size = max(1, BATCH_TOKENS // max(1, rows.shape[1]))
+        size = max(1, self.batch_tokens // max(1, rows.shape[1]))
         try:
             parts = [
                 self.classifier.logits(distinct[start : start + size])
@@ -140,6 +141,7 @@ def together(
     items: Sequence[Item],
     work: Callable[[Gathering, Item], Result],
     threads: int,
+    batch_tokens: int = BATCH_TOKENS,
 ) -> Iterator[Result]:
     """`work(gathering, item)` for all items in order, `threads` at a time on shared batches.
 
@@ -148,7 +150,7 @@ def together(
     with ThreadPoolExecutor(max_workers=max(1, threads)) as pool:
         for start in range(0, len(items), max(1, threads)):
             group = items[start : start + max(1, threads)]
-            gathering = Gathering(classifier, active=len(group))
+            gathering = Gathering(classifier, active=len(group), batch_tokens=batch_tokens)
             try:
                 yield from pool.map(partial(_one, gathering, work), group)
             except BaseException:  # interrupted, or left: the threads need not end their work

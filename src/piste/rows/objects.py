@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol, TypeGuard
 
 from piste.errors import InputError, few
-from piste.rows.row import PROBLEM, RawRow
+from piste.rows.row import PROBLEM, RawRow, missing
 
 
 class _List(Protocol):
@@ -82,7 +82,7 @@ def row(item: Any, text: str, pair: str) -> RawRow:
 
 
 def _strange(item: object) -> str:
-    if item is None or item != item:
+    if missing(item):
         return "There is no text: the value is missing."
     return f"It is a {type(item).__name__}, not a text."
 
@@ -92,7 +92,8 @@ def _of_pandas(source: Any, text: str, identity: str) -> Iterator[RawRow]:
     names = source.index.tolist()
     if not hasattr(source, "columns"):
         return (
-            {text: value, identity: name} if isinstance(value, str) else {PROBLEM: _strange(value)}
+            {identity: name}
+            | ({text: value} if isinstance(value, str) else {PROBLEM: _strange(value)})
             for name, value in zip(names, source.tolist(), strict=True)
         )
     columns = {

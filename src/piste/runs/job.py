@@ -148,7 +148,8 @@ class Maker:
         # Another library's explainer keeps what it is doing in itself: one text at a time.
         threads = THREADS if self.job.method.parallel else 1
         made = Shard.of(self.job.scores)
-        results = together(self.classifier, texts, self._explain, threads)
+        tokens = self.job.options.batch_tokens
+        results = together(self.classifier, texts, self._explain, threads, tokens)
         for count, ((index, example), result) in enumerate(zip(texts, results, strict=True), 1):
             made.add(index, example, result)
             if self.tell is not None:

@@ -19,6 +19,8 @@ from piste.text.token_alignment import complete, stripped
 from piste.text.units import Span
 
 SPREADS = ("split", "repeat")
+# What else the tokenizer would return, or in which form: it changes none of the tokens.
+NO_MATTER = ("return_tensors", "return_offsets_mapping", "return_special_tokens_mask")
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,12 @@ def _nearest(tokens: Tokens, start: int) -> int | None:
 
 def tokenised(explanation: Explanation, tokenizer: Any, options: dict[str, Any]) -> Tokens:
     """The tokens of the explained text, by this tokenizer."""
+    if options.get("return_overflowing_tokens"):
+        raise SettingError(
+            "With return_overflowing_tokens a text has several rows of tokens, and scores are one.",
+            "Leave it out, and max_length with it for the whole text.",
+        )
+    options = {name: value for name, value in options.items() if name not in NO_MATTER}
     text, pair = explanation.text, None
     if explanation.second is not None:
         text, pair = text[: explanation.second - 1], text[explanation.second :]

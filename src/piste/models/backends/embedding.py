@@ -27,7 +27,8 @@ def from_embedding(
 
     encoder: a function from a list of texts to vectors [n, width]; a `SentenceTransformer`; or an
     encoder of transformers (a name, a directory, a model), whose last hidden states are averaged
-    over all tokens, special ones included.
+    over all tokens, special ones included. A directory made for another pooling is refused; of a
+    name on the hub that is not looked up: pass a `SentenceTransformer` where it pools otherwise.
     tokenizer: of a model object, where its configuration does not say where it came from.
     to: the text that all others are compared with. Without it, two texts are explained together:
     `explain(text, from_embedding(encoder), pair=other)`.
@@ -35,13 +36,13 @@ def from_embedding(
     embed, called = _embed(encoder, tokenizer)
     similarity = Similarity(embed, to)
     made = from_function(similarity, [LABEL], outputs="raw", name=name or f"similarity ({called})")
-    made.remarks = similarity.remarks
+    made.text_remarks = similarity.remarks
     return made
 
 
 @dataclass
 class Similarity:
-    """The cosine of two texts' embeddings, from -1 to 1; 0 where one of them is empty."""
+    """The cosine of two texts' embeddings, from -1 to 1; 0 where a vector is all zeros."""
 
     embed: Embed
     to: str | None = None
@@ -54,10 +55,12 @@ class Similarity:
         first, second = (vectors[[place[pair[side]] for pair in pairs]] for side in (0, 1))
         return np.asarray((first * second).sum(axis=1))
 
-    def remarks(self) -> tuple[str, ...]:
-        """What an explanation should say of the embeddings."""
-        told: tuple[str, ...] = getattr(self.embed, "remarks", tuple)()
-        return told
+    def remarks(self, text: str) -> tuple[str, ...]:
+        """What the explanation of this text should say of its embedding, and of the other's."""
+        remarks: Callable[[str], tuple[str, ...]] | None = getattr(self.embed, "remarks", None)
+        if remarks is None:
+            return ()
+        return remarks(text) or (() if self.to is None else remarks(self.to))
 
     def _pair(self, given: str | tuple[str, str]) -> tuple[str, str]:
         if isinstance(given, str) and self.to is not None:

@@ -72,6 +72,7 @@ class FunctionClassifier:
     pieces: Vocabulary = field(default_factory=Vocabulary)
     words: Vocabulary = field(default_factory=Vocabulary)
     remarks: Callable[[], tuple[str, ...]] | None = None  # on the answers so far
+    text_remarks: Callable[[str], tuple[str, ...]] | None = None  # on a text to be explained
     asks_twice: bool = True  # one sequence, once; in vain where answers are kept
     kept: tuple[IntArray, FloatArray] | None = None  # a sequence, and the function's own answer
     batch: int = 0  # how many were asked together with it
@@ -95,6 +96,7 @@ class FunctionClassifier:
             ids=tuple(self.pieces.number(piece) for piece in pieces),
             spans=tuple(spans),
             keys=tuple(self.words.number(piece.word) for piece in pieces),
+            notes=() if self.text_remarks is None else self.text_remarks(text),
         )
 
     def _encode_pair(self, text: str, pair: str) -> Encoding:
@@ -108,6 +110,7 @@ class FunctionClassifier:
             keys=first.keys + second.keys,
             frame=Frame(between=(self.pieces.number(PAIR),)),
             second=shift,
+            notes=tuple(dict.fromkeys(first.notes + second.notes)),
         )
 
     def logits(self, ids: IntArray) -> FloatArray:

@@ -37,7 +37,6 @@ class MeanPooled:
     model: Any
     tokenizer: Any
     limit: int
-    was_cut: bool = False  # whether a text was longer than the model reads
 
     def __call__(self, texts: list[str]) -> FloatArray:
         rows = [self._ids(text) for text in texts]
@@ -51,16 +50,17 @@ class MeanPooled:
                 vectors[some] = self._means(np.array([rows[place] for place in some]))
         return vectors
 
-    def remarks(self) -> tuple[str, ...]:
-        if not self.was_cut:
-            return ()
+    def remarks(self, text: str) -> tuple[str, ...]:
+        """That this text is longer than the model reads, if it is."""
+        with lock_for(self.tokenizer), quiet:
+            if len(self.tokenizer(text)["input_ids"]) <= self.limit:
+                return ()
         return (f"Texts of more than {self.limit} tokens were cut before they were embedded.",)
 
     def _ids(self, text: str) -> list[int]:
         with lock_for(self.tokenizer), quiet:
             ids: list[int] = self.tokenizer(text)["input_ids"]
             if len(ids) > self.limit:
-                self.was_cut = True
                 ids = self.tokenizer(text, truncation=True, max_length=self.limit)["input_ids"]
         return ids
 
