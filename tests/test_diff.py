@@ -1,7 +1,9 @@
 """What changed from one decision to another: planted changes are recovered and add up."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice, product
 
 import numpy as np
 import pytest
@@ -11,8 +13,10 @@ from hypothesis import strategies as st
 import piste
 from piste.errors import SettingError
 from piste.explain import target_of
+from piste.models.protocol import Classifier
 from piste.result.alignment import matched
 from piste.result.comparable import decided, opposite
+from tests.conftest import tiny_bert
 from tests.planted import additive
 from tests.render.samples import feel, sample
 
@@ -158,22 +162,29 @@ def test_small_changes_of_many_words_are_not_the_main_reason():
     assert "many small changes add up, the largest: “" in diff.headline
 
 
-def test_the_target_of_windows_is_that_of_explain(bert):
-    """What all windows say, where the beginning by itself says something else."""
-    texts = [" ".join([one] * 12 + [two] * 60) for one in WORDS_OF_BERT for two in WORDS_OF_BERT]
-    options = piste.Options(long="windows")
-    targets = [
-        (target_of(text, bert, options), target_of(text, bert, piste.Options())) for text in texts
-    ]
-    differ = [
-        text
-        for text, (of_all, of_start) in zip(texts, targets, strict=True)
-        if of_all.label != of_start.label
-    ]
-    assert differ
-    for text in differ[:2]:
-        diff = piste.diff("good.", text, bert, method="occlusion", long="windows", unit="sentence")
-        alone = piste.explain(text, bert, "occlusion", long="windows", unit="sentence")
+def texts_that_turn(model: Classifier) -> Iterator[str]:
+    """Those of which all windows together say something else than the beginning by itself."""
+    for one, two in product(WORDS_OF_BERT, WORDS_OF_BERT):
+        text = " ".join([one] * 12 + [two] * 60)
+        of_all, of_start = (
+            target_of(text, model, options)
+            for options in (piste.Options(long="windows"), piste.Options())
+        )
+        if of_all.label != of_start.label:
+            yield text
+
+
+def test_the_target_of_windows_is_that_of_explain(wordpiece):
+    models = (
+        piste.load(tiny_bert(len(wordpiece), seed), wordpiece, backend="torch")
+        for seed in range(20)
+    )
+    cases = ((model, text) for model in models for text in texts_that_turn(model))
+    tried = list(islice(cases, 2))
+    assert tried
+    for model, text in tried:
+        diff = piste.diff("good.", text, model, method="occlusion", long="windows", unit="sentence")
+        alone = piste.explain(text, model, "occlusion", long="windows", unit="sentence")
         assert diff.after.target.label == alone.target.label
 
 
