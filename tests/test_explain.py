@@ -116,7 +116,7 @@ def test_numbers_that_make_no_sense(demo, settings):
     [
         ({"method": "slalon"}, "slalom, slalom-ana, lime"),
         ({"method": "contex"}, "Did you mean 'context'"),
-        ({"effort": "best"}, "quick, normal, thorough"),
+        ({"effort": "best"}, "quick, light, normal, thorough"),
         ({"unit": "letter"}, "word, token, phrase"),
         ({"target": "happy"}, "negative, positive"),
         ({"target": 2}, "0 to 1"),
