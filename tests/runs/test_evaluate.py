@@ -333,6 +333,7 @@ def test_what_a_metric_lacks_is_said(demo, data):
     assert ("t0", "human-auroc", "no human marks fit this text") in found.failures()
     with pytest.raises(piste.PisteError, match="no text"):
         evaluate([], demo, ["occlusion"], ["deletion"])
+    assert evaluate(["a good film"], demo, ["occlusion"], ["deletion"]).rows[0]["id"] == "0"
 
 
 def test_marks_that_no_text_has_are_missed_before_the_work(data):

@@ -40,7 +40,7 @@ PRIOR_SLOPE = 0.7  # of log relevances, in deviations of SLALOM's log removal ef
 
 
 @dataclass(frozen=True)
-class Effort:
+class Limits:
     """What a fit of SLALOM may cost."""
 
     steps: int  # of Gauss-Newton, at most
@@ -49,12 +49,12 @@ class Effort:
     errors: bool = False  # of many different words; of few they are always at hand
 
 
-AT_FIRST, BETWEEN_ROUNDS, FOLD = Effort(50, 3, 1e-2), Effort(4, 2, 1e-3), Effort(4, 1, 1e-3)
-IN_THE_END = Effort(50, 6, errors=True)
+AT_FIRST, BETWEEN_ROUNDS, FOLD = Limits(50, 3, 1e-2), Limits(4, 2, 1e-3), Limits(4, 1, 1e-3)
+IN_THE_END = Limits(50, 6, errors=True)
 
 
 def fit_slalom(
-    asked: Asked, before: SlalomFit | None, effort: Effort, seen: BoolArray | None = None
+    asked: Asked, before: SlalomFit | None, limits: Limits, seen: BoolArray | None = None
 ) -> SlalomFit:
     """SLALOM fitted to the answers that are `seen` [parts], or to all.
 
@@ -70,7 +70,7 @@ def fit_slalom(
     for _ in range(2 if before is None else 1):
         lengths = lengths if fit is None else fit.lengths
         scores, weights = lengths.undo(rows.lengths, answers)
-        settings = _Settings(players.frame.size > 0, weights, effort)
+        settings = _Settings(players.frame.size > 0, weights, limits)
         model, report, posterior, known = fitted(counts, scores, fit, settings)
         lengths = lengths.refitted(rows.lengths, model.predict(counts), answers)
         fit = SlalomFit(
@@ -86,7 +86,7 @@ class _Settings:
 
     frame: bool
     weights: FloatArray  # [rows]
-    effort: Effort
+    limits: Limits
 
 
 _Fitted = tuple[SlalomModel, FitReport, Posterior | None, Errors | None]
@@ -102,9 +102,9 @@ def _dense(
         frame=settings.frame,
         weights=settings.weights,
         start=None if before is None else before.posterior,
-        iterations=settings.effort.steps,
-        rounds=settings.effort.rounds,
-        tolerance=settings.effort.tolerance,
+        iterations=settings.limits.steps,
+        rounds=settings.limits.rounds,
+        tolerance=settings.limits.tolerance,
     )
     return model, report, posterior, None
 
@@ -119,11 +119,11 @@ def _iterative(
         frame=settings.frame,
         weights=settings.weights,
         start=None if before is None else before.model.from_frame(),
-        iterations=settings.effort.steps,
+        iterations=settings.limits.steps,
         precision=LOOSE,
-        draws=ERROR_DRAWS if settings.effort.errors else 0,
+        draws=ERROR_DRAWS if settings.limits.errors else 0,
     )
-    return model, report, None, errors if settings.effort.errors else None
+    return model, report, None, errors if settings.limits.errors else None
 
 
 def parameter_errors(slalom: SlalomFit, rng: np.random.Generator) -> dict[str, FloatArray]:
