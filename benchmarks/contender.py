@@ -29,7 +29,7 @@ def main() -> None:
     library = parser.parse_args().library
     out = _own_output()
     warnings.simplefilter("ignore")
-    torch.set_num_threads(os.cpu_count() or 1)
+    torch.set_num_threads(_cores())
     module = importlib.import_module(f"contenders.with_{library}")
     made: dict[str, tuple[TorchModel, Library]] = {}
     for line in sys.stdin:
@@ -40,6 +40,11 @@ def main() -> None:
         json.dump(answers(job, *made[job["model"]]), out)
         out.write("\n")
         out.flush()
+
+
+def _cores() -> int:
+    """Those that this process may use: `taskset` leaves some to others."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _own_output() -> TextIO:
