@@ -131,17 +131,18 @@ class Bench:
         return kept | {"figures": judge.figures(line)}
 
     def _keep(self, job: Job, lines: list[dict[str, Any]]) -> None:
-        with (self.out / "results.jsonl").open("a", encoding="utf-8") as out:
-            for line in lines:
-                known = {"task": job.task, "absence": job.absence, "text": job.row["id"]}
-                known |= {"words": len(job.row["words"]), "code": self.code(line["contender"])}
-                out.write(json.dumps(known | line) + "\n")
+        known = {"task": job.task, "absence": job.absence, "text": job.row["id"]}
+        known["words"] = len(job.row["words"])
+        rows = [known | {"code": self.code(line["contender"])} | line for line in lines]
+        written = "".join(json.dumps(row) + "\n" for row in rows)
+        with (self.out / "results.jsonl").open("ab", buffering=0) as out:
+            out.write(written.encode())  # at once: another run may write there too
 
     def code(self, contender: str) -> str:
         """Of what a figure depends on beside the text: for piste, its own code."""
         library = CONTENDERS[contender].library
         if library not in self.codes:
-            files = [HERE / "judge.py"]
+            files = [HERE / "judge.py", HERE / "contender.py"]
             files += [HERE / "contenders" / name for name in ("base.py", f"with_{library}.py")]
             if library == "piste":
                 home = Path(piste.__file__).parent
