@@ -46,7 +46,7 @@ def main() -> None:
     for line in sys.stdin:
         job = json.loads(line)
         if job["model"] not in made:
-            model = TorchModel(job["model"])
+            model = TorchModel(job["model"], is_compiled=not job.get("eager"))
             made[job["model"]] = model, module.make(model)
         json.dump(answers(job, *made[job["model"]]), out)
         out.write("\n")
