@@ -58,7 +58,7 @@ SCALES = {
     "usual": Scale(
         20,
         {
-            "trec": (10, 20, 40, 70, 150, 300, 1000),
+            "trec": (10, 20, 40, 70, 150, 300),
             "yelp": (20, 70, 300),
             "people": (20, 70),
             "sst": (20, 70, 300),
@@ -68,7 +68,7 @@ SCALES = {
         },
         masked=("trec", "sst"),
         sampled=("embedded",),
-        costly=("trec", "embedded"),
+        costly=("embedded",),
     ),
     "short": Scale(20, {"trec": (20, 70, 300), "yelp": (70,), "people": (70,)}),
     "quick": Scale(2, {"trec": (20, 70), "people": (70,)}),

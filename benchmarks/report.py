@@ -23,7 +23,7 @@ OURS_TOO = ("quick", "slalom", "slalom-ana")  # piste's other methods
 VERSIONS = ("piste", "numpy", "scipy", "torch", "transformers", "openvino")
 HEADLINES = (
     ("what the model says of parts of a question (R²)", "trec", "r2"),
-    ("the same, of a review of 70–110 words (R²)", "yelp", "r2"),
+    ("the same, of a review of 50–70 words (R²)", "yelp", "r2"),
     ("Shapley values of a question (relative error, lower is better)", "trec", "shapley"),
     ("interactions in a question (correlation)", "trec", "interactions"),
     ("the words of a review that decide (deletion)", "yelp", "deletion"),
@@ -141,7 +141,7 @@ def _plain(results: Results, point: Point | None, measure: str) -> str:
 def _front(results: Results, path: Path) -> None:
     wanted = (
         ("trec", "r2", "questions of 9–12 words"),
-        ("yelp", "r2", "reviews of 70–110 words"),
+        ("yelp", "r2", "reviews of 50–70 words"),
         ("trec", "shapley", "questions of 9–12 words"),
     )
     panels = [

@@ -6,7 +6,6 @@ from typing import Any
 DELETE, MASK = "delete", "mask"
 BOTH = (DELETE, MASK)
 MOST = 3000  # forward passes of a curve
-FEW = (20, 70, 300)  # points of those that share no answers with others
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,9 @@ CONTENDERS = {
         BOTH,
         is_costly=True,
     ),
-    "shap-partition": Contender("shap Partition", "shap", {"algorithm": "partition"}, BOTH),
+    "shap-partition": Contender(
+        "shap Partition", "shap", {"algorithm": "partition"}, BOTH, is_costly=True
+    ),
     "captum-lime": Contender("captum Lime", "captum", {"algorithm": "Lime"}, BOTH),
     "captum-kernel": Contender("captum KernelShap", "captum", {"algorithm": "KernelShap"}, BOTH),
     "captum-ablation": Contender(
@@ -68,17 +69,17 @@ CONTENDERS = {
         "captum",
         {"algorithm": "IntegratedGradients"},
         BOTH,
-        points=FEW,
+        most=0,
     ),
     "interpreto-lime": Contender(
-        "interpreto Lime", "interpreto", {"algorithm": "Lime"}, BOTH, points=FEW, is_costly=True
+        "interpreto Lime", "interpreto", {"algorithm": "Lime"}, BOTH, points=(70,), is_costly=True
     ),
     "interpreto-kernel": Contender(
         "interpreto KernelShap",
         "interpreto",
         {"algorithm": "KernelShap"},
         BOTH,
-        points=FEW,
+        points=(70,),
         is_costly=True,
     ),
     "interpreto-occlusion": Contender(
