@@ -21,19 +21,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import peers
 import report
+from contenders import DELETE
+from contenders.base import Game, TorchModel, read_answers
 from summary import estimate
 from tasks import TASKS, model_folder
 
-import piste
-from piste.arrays import BoolArray, FloatArray, Ragged
-from piste.decision import Decision
+from piste.arrays import BoolArray, FloatArray
 from piste.design.parts import parts_between
 from piste.surrogates.shapley import all_coalitions
 
 HERE = Path(__file__).resolve().parent
 KEPT = HERE / "results" / "interactions.jsonl"
-EXACT, HALVES, NEAR = 12, 1000, 600  # words; parts of a longer text
+EXACT, HALVES, NEAR = 12, 800, 400  # words; parts of a longer text
 SHARES = ("single", "pairs", "more", "near")
 
 
@@ -58,14 +59,15 @@ def measure(given: argparse.Namespace) -> None:
     ends = time.monotonic() + 60 * given.minutes
     KEPT.parent.mkdir(parents=True, exist_ok=True)
     for task in given.tasks:
-        classifier = piste.load(str(model_folder(TASKS[task].model, given.data)))
+        model = TorchModel(str(model_folder(TASKS[task].model, given.data)))
         for row in TASKS[task].rows(given.data, given.texts):
             if (task, row["id"]) in known or time.monotonic() > ends:
                 continue
-            decision = Decision.on(row["first"], classifier, pair=row["second"])
+            path = HERE / "results" / "peers" / "answers" / task / peers.file_of(row, DELETE)
+            game = Game(row, model, DELETE, read_answers(path))
             line = {"task": task, "text": row["id"], "words": len(row["words"])}
             with KEPT.open("a", encoding="utf-8") as out:
-                out.write(json.dumps(line | shares(decision)) + "\n")
+                out.write(json.dumps(line | shares(game)) + "\n")
 
 
 def lines() -> list[dict[str, Any]]:
@@ -73,16 +75,16 @@ def lines() -> list[dict[str, Any]]:
     return [json.loads(line) for line in written if line.endswith("}")]
 
 
-def shares(decision: Decision) -> dict[str, float]:
+def shares(game: Game) -> dict[str, float]:
     """Of the variance of the model's answers."""
-    words, rng = len(decision.players), np.random.default_rng(0)
+    words, rng = game.words, np.random.default_rng(0)
     near = parts_between(rng, words, NEAR, 0.3, 1.0)
     if words <= EXACT:
-        found = spectrum(decision.margins(Ragged.masked(all_coalitions(words))))
+        found = spectrum(game.known(all_coalitions(words)))
     else:
         halves = rng.random((HALVES, words)) < 0.5
-        found = estimated(halves, decision.margins(Ragged.masked(halves)))
-    return by_order(found) | {"near": additive(near, decision.margins(Ragged.masked(near)))}
+        found = estimated(halves, game.known(halves))
+    return by_order(found) | {"near": additive(near, game.known(near))}
 
 
 def by_order(found: FloatArray) -> dict[str, float]:

@@ -102,7 +102,7 @@ class Bench:
         folder = str(model_folder(TASKS[job.task].model, self.data))
         if folder not in self.models:
             self.models[folder] = TorchModel(folder)
-        path = self.out / "answers" / job.task / f"{job.absence}-{digest(job.row['text'])}.npz"
+        path = self.out / "answers" / job.task / file_of(job.row, job.absence)
         game = Game(job.row, self.models[folder], job.absence, read_answers(path))
         judge = Judge(game, SAMPLES if job.task in self.scale.sampled else 0)
         plain = {"model": folder, "absence": job.absence, "row": job.row, "answers": str(path)}
@@ -292,6 +292,11 @@ def estimate(jobs: list[Job], lines: list[dict[str, Any]]) -> float:
             guess = each * (DEFAULT_PASSES if passes is None else passes)
             total += (sum(seen) / len(seen) if seen else guess) + each * JUDGED
     return total
+
+
+def file_of(row: dict[str, Any], absence: str) -> str:
+    """Where a game's answers are kept."""
+    return f"{absence}-{digest(row['text'])}.npz"
 
 
 def digest(content: str | bytes) -> str:
