@@ -16,6 +16,8 @@ OUTSIDE = (
     "benchmarks/context-curve.png",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
+    "examples/README.md",
+    *sorted(f"examples/{path.name}" for path in (ROOT / "examples").glob("*.ipynb")),
 )
 
 

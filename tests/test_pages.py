@@ -145,7 +145,10 @@ def test_pipes_variables_and_files(tmp_path, monkeypatch):
         ("performance.md", "](../benchmarks/RESULTS.md)", "](benchmarks/RESULTS.md)"),
         ("howto/ci.md", "](../../CHANGELOG.md)", "](../CHANGELOG.md)"),
         ("howto/ci.md", "](../scale.md)", "](../scale.md)"),
+        ("howto/audit.md", "](../../examples/a.ipynb)", "](../../examples/a.ipynb)"),
+        ("howto/ci.md", "](../../examples/quickstart.ipynb)", "](../examples/quickstart.ipynb)"),
         ("CHANGELOG.md", "](docs/scale.md#x)", "](scale.md#x)"),
+        ("examples/README.md", "](../docs/scale.md)", "](../scale.md)"),
         ("benchmarks/RESULTS.md", "](../docs/scale.md)", "](../scale.md)"),
     ],
 )
