@@ -91,7 +91,7 @@ def test_punctuation_is_a_reason_only_if_nothing_is_stronger() -> None:
 def test_a_number_is_raised_or_lowered() -> None:
     stars = piste.from_function(additive({"good": 2.0, "film": 0.1}), ["stars"], outputs="raw")
     said = answer.sentence(piste.explain("a good film", stars))
-    assert said == "stars +2.10, raised mainly by “good”."
+    assert said == "stars 2.10, raised mainly by “good”."
 
 
 def test_weights_have_no_side_and_chance_is_no_reason() -> None:

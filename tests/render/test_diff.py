@@ -15,6 +15,7 @@ import piste
 from piste.render import diff_words as said
 from piste.render.diff_figure import draw
 from piste.render.diff_html import fragment, page
+from piste.render.diff_rows import steps
 from piste.render.diff_terminal import as_text, show
 from piste.result.difference import Diff
 from piste.result.facts import Agreement, Fidelity
@@ -86,10 +87,10 @@ def test_the_figure(turned, tmp_path):
 
 def test_steps_lead_from_one_score_to_the_other(turned, models):
     for diff in (turned, models, hostile(REVIEW)):
-        steps = said.steps(diff, most=2)
-        assert steps[0].start == diff.before.target.score
-        assert steps[-1].end == pytest.approx(diff.after.target.score)
-        for one, next_one in pairwise(steps):
+        way = steps(diff, most=2)
+        assert way[0].start == diff.before.target.score
+        assert way[-1].end == pytest.approx(diff.after.target.score)
+        for one, next_one in pairwise(way):
             assert one.end == pytest.approx(next_one.start)
 
 

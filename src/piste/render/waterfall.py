@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from piste.render.clean import one_line
-from piste.render.words import NOTHING
 from piste.result.explanation import Explanation, Row
 from piste.result.scores import score
 
 MOST = 8  # words with a step of their own
+LABEL = 24  # characters of a word
+HARDLY = 1e-3  # of the strongest: a word that does less has no step
 
 
 @dataclass(frozen=True)
@@ -38,13 +39,14 @@ def steps(explanation: Explanation, most: int = MOST, slack: int = 1) -> list[St
         return []
     rows = explanation.top(len(explanation.players))
     shown = rows if len(rows) <= most + slack else rows[:most]
-    least = NOTHING * max((abs(row.scores[name]) for row in rows), default=0.0)
+    least = HARDLY * max((abs(row.scores[name]) for row in rows), default=0.0)
     visible = sum(abs(row.scores[name]) >= least for row in shown)
     shown = shown if visible >= len(shown) - slack else rows[:visible]
     here, done = explanation.base, []
     for row in shown:
         there = here + row.scores[name]
-        done.append(Step(_label(row), here, there, row.errors.get(name), row.player.group))
+        error, group = row.errors.get(name), row.player.group
+        done.append(Step(_label(row, explanation), here, there, error, group))
         here = there
     others = len(rows) - len(shown)
     if others:
@@ -53,6 +55,7 @@ def steps(explanation: Explanation, most: int = MOST, slack: int = 1) -> list[St
     return done
 
 
-def _label(row: Row) -> str:
+def _label(row: Row, explanation: Explanation) -> str:
     times = f" {row.occurrences}×" if row.occurrences > 1 else ""
-    return f"{one_line(row.player.text)}{times}"
+    which = f" (text {row.player.segment + 1})" if explanation.second is not None else ""
+    return f"{one_line(row.player.text, LABEL)}{times}{which}"

@@ -9,7 +9,7 @@ from piste.render.clean import one_line
 from piste.result.explanation import Explanation, Target
 from piste.result.scores import CLASS, score
 
-NOTHING = 1e-3  # of the largest number beside it: a smaller one reads 0.00
+NOTHING = 5e-3  # of the largest number beside it: a smaller one reads 0.00
 _SIDES = "Above 0 it speaks for {label}, below 0 against"
 _BOTH = "Above 0 it speaks for “{label}”, below 0 for “{rival}”"
 _UP = "Above 0 it speaks for a higher number, below 0 for a lower one"
@@ -49,9 +49,14 @@ def percent(share: float) -> str:
 
 
 def score_of(target: Target) -> str:
-    """The model's score, on one line: "log-odds +3.90"."""
+    """The model's score, on one line: "log-odds +3.90"; a number of any meaning, as it is."""
     scale = target.scale if target.against is None else LOG_ODDS  # the label says against whom
-    return f"{scale} {signed(target.score)}"
+    return f"{scale} {plainly(target)}"
+
+
+def plainly(target: Target) -> str:
+    """The model's score: with a sign where it is for or against, else without a plus."""
+    return signed(target.score).removeprefix("+" if target.scale == RAW else "")
 
 
 def named(target: Target, limit: int = 40) -> str:
@@ -106,6 +111,18 @@ def give_or_take(error: float, largest: float = 0.0) -> str:
         return f"±{error:,.0f}"
     digits, power = f"{error:.0e}".split("e")
     return f"±{digits}e{int(power)}".replace("-", "−")
+
+
+def typical(error: float, score: float) -> str:
+    """A typical error, short: 0.33, 1,240, under 0.001.
+
+    score: the text's, which tells the order of size: of tiny ones, tiny errors are told.
+    """
+    if error >= 100:
+        return f"{error:,.0f}"
+    if error < 0.0005 and abs(score) >= 0.05:
+        return "under 0.001"
+    return f"{error:.2g}"
 
 
 def listed(names: Sequence[str]) -> str:
