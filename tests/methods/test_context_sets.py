@@ -40,6 +40,17 @@ def test_where_no_word_matters_no_set_turns_it():
     assert found.fidelity.r2 is None
 
 
+def test_where_the_empty_text_is_decided_so_a_word_that_adds_nothing_keeps_nothing():
+    """A function cannot be asked about the empty text: its estimated score says as much."""
+
+    def bad(texts):
+        return np.array([0.5 + 2.0 * ("bad" in text.split()) for text in texts])
+
+    assert explain("a b c d e f", lambda texts: np.full(len(texts), 0.5)).core is None
+    found = explain("a b c bad e f", bad)
+    assert [found.players[index].text for index in found.core.players] == ["bad"]
+
+
 def test_one_word_is_not_several():
     found = explain("a b", lambda texts: np.full(len(texts), 2.0))
     assert "No removal of one word was found" in " ".join(found.notes)

@@ -144,6 +144,18 @@ def test_the_table_leads_from_the_base_to_the_score() -> None:
     assert len(named) + int(others.split()[0]) == len(explanation.players)
 
 
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_numbers_and_what_tells_words_apart_are_never_cut(width: int, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    long = in_context(
+        "the meal was not good Donaudampfschifffahrtsgesellschaft", pair="good indeed"
+    )
+    for row in rows_of(as_text(long)):
+        assert "(text " in row or "(empty texts)" in row or "= score" in row or "other" in row
+        assert "……" not in row
+        assert re.search(r"[+−]?\d(\.\d+)?( ±\d+\.\d+)? ", row), row
+
+
 def test_each_bar_starts_where_the_last_one_ended() -> None:
     def bar(line: str) -> tuple[int, int]:
         drawn = [place for place, sign in enumerate(line) if sign in "█▒▏"]

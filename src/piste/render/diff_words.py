@@ -94,11 +94,22 @@ def _because(diff: Diff) -> str:
         empty = [words.signed(ex.base or 0.0) for ex in (diff.before, diff.after)]
         named = [f"the empty text scores {empty[1]} rather than {empty[0]}", *named[: MOST - 1]]
         sizes = [abs(base), *sizes[: MOST - 1]]
+    named = _gathered(diff, chosen, named)
     if not named:
         return f"; no single {diff.after.unit} stands out"
     if sum(sizes) < answer.MAINLY * _carried(diff):
         return f"; many small changes add up, the largest: {words.listed(named)}"
     return f", mainly because {words.listed(named)}"
+
+
+def _gathered(diff: Diff, chosen: list[list[WordChange]], named: list[str]) -> list[str]:
+    """The reasons with all that was added, or removed, said at once: “not” and “dull” were ..."""
+    for kind in ("added", "removed"):
+        some = [same for same in chosen if same[0].kind == kind]
+        if len(some) > 1 and len(some) == len(named):
+            quoted = [f"“{one_line(''.join(diff.text_of(same[0])))}”" for same in some]
+            return [f"{words.listed(quoted)} were {kind}"]
+    return named
 
 
 def reason(diff: Diff, same: list[WordChange]) -> str:

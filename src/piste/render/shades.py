@@ -14,7 +14,7 @@ RGB = tuple[int, int, int]
 FOR: RGB = (31, 119, 214)
 AGAINST: RGB = (222, 104, 0)
 OUTLIER = 2.0  # times the second strongest: a stronger one would pale all others
-FLOOR = 0.25  # of the strongest: where nothing else is stronger, the others stay pale
+FLOOR = 0.1  # of the strongest: beside one that is all there is, the others stay pale
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,11 @@ def percent(share: float) -> str:
     return f"{share * 100:.{digits}f} %"
 
 
+def counted(share: float) -> str:
+    """A share of things that were counted: 100 % is all of them."""
+    return "100 %" if share == 1 else "0 %" if share == 0 else percent(share)
+
+
 def score_of(target: Target) -> str:
     """The model's score, on one line: "log-odds +3.90"; a number of any meaning, as it is."""
     scale = target.scale if target.against is None else LOG_ODDS  # the label says against whom
