@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from piste.render.clean import one_line
+from piste.render.words import NOTHING
 from piste.result.explanation import Explanation, Row
 from piste.result.scores import score
 
 MOST = 8  # words with a step of their own
 LABEL = 24  # characters of a word
-HARDLY = 1e-3  # of the strongest: a word that does less has no step
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def steps(explanation: Explanation, most: int = MOST, slack: int = 1) -> list[St
         return []
     rows = explanation.top(len(explanation.players))
     shown = rows if len(rows) <= most + slack else rows[:most]
-    least = HARDLY * max((abs(row.scores[name]) for row in rows), default=0.0)
+    least = NOTHING * max((abs(row.scores[name]) for row in rows), default=0.0)
     visible = sum(abs(row.scores[name]) >= least for row in shown)
     shown = shown if visible >= len(shown) - slack else rows[:visible]
     here, done = explanation.base, []

@@ -9,7 +9,8 @@ from piste.render.clean import one_line
 from piste.result.explanation import Explanation, Target
 from piste.result.scores import CLASS, score
 
-NOTHING = 5e-3  # of the largest number beside it: a smaller one reads 0.00
+NOTHING = 1e-3  # of the largest number beside it: a smaller one reads 0.00
+HARDLY = 5e-3  # of the largest, for numbers that two decimals do not show
 _SIDES = "Above 0 it speaks for {label}, below 0 against"
 _BOTH = "Above 0 it speaks for “{label}”, below 0 for “{rival}”"
 _UP = "Above 0 it speaks for a higher number, below 0 for a lower one"
@@ -28,7 +29,7 @@ def signed(number: float, largest: float = 0.0) -> str:
         return "–"
     if number == 0:
         return "0"
-    if abs(number) < NOTHING * largest:
+    if _is_lost(abs(number), largest):
         return "0.00"
     if 0.005 <= abs(number) < 10_000:
         return f"{number:+.2f}".replace("-", "−")
@@ -36,6 +37,11 @@ def signed(number: float, largest: float = 0.0) -> str:
         return f"{number:+.3f}".replace("-", "−")
     digits, power = f"{number:+.1e}".split("e")
     return f"{digits}e{int(power)}".replace("-", "−")
+
+
+def _is_lost(size: float, largest: float) -> bool:
+    """Whether nobody reads a number of this size beside one of the other."""
+    return size < max(NOTHING * largest, min(HARDLY * largest, 0.005))
 
 
 def percent(share: float) -> str:
@@ -106,7 +112,7 @@ def give_or_take(error: float, largest: float = 0.0) -> str:
     """A standard error, short: ±0.05; largest: as for `signed`."""
     if not error:
         return "±0"
-    if error < NOTHING * largest:
+    if _is_lost(error, largest):
         return "±0.00"
     if 0.005 <= error < 100:
         return f"±{error:.2f}"

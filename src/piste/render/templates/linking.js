@@ -35,12 +35,13 @@ function linking() {
     bows();
   }
 
-  // largest: of the numbers beside it; what is below 1/200 of it reads 0.00.
+  // largest: of the numbers beside it; what nobody reads beside it is 0.00.
+  const lost = (size, largest) => size < Math.max(largest / 1000, Math.min(largest / 200, 0.005));
   const signed = (x, largest = 0) => {
     if (x === null) return "–";
     if (x === 0) return "0";
     const size = Math.abs(x);
-    if (size < largest / 200) return "0.00";
+    if (lost(size, largest)) return "0.00";
     return (x > 0 ? "+" : "−") + (size < 10000 ? short(size) : power(size));
   };
 
@@ -52,7 +53,7 @@ function linking() {
 
   const margin = (error, largest = 0) => {
     if (!error) return "";
-    if (error < largest / 200) return " ±0.00";
+    if (lost(error, largest)) return " ±0.00";
     return ` ±${error < 100 ? short(error) : error < 10000 ? Math.round(error).toLocaleString("en") : power(error)}`;
   };
 
