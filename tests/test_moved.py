@@ -2,11 +2,14 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from importlib import import_module
 
 import pytest
 
+import piste
 from piste import cli, moved
+from piste.errors import SettingError
 
 FROM_01 = """
 import warnings
@@ -43,6 +46,14 @@ def test_old_imports_work_in_a_process_of_their_own():
 def test_a_module_that_has_gone_says_what_to_do(old):
     with pytest.raises(ModuleNotFoundError, match=r"papers|Decision|windows|context"):
         import_module(old)
+
+
+@pytest.mark.parametrize("focus", ["text", "tokens"])
+def test_the_focus_of_slalom_has_gone_to_context(focus):
+    with pytest.raises(SettingError, match="context"):
+        piste.Slalom(focus=focus)
+    assert "focus" not in piste.Slalom().settings()
+    assert replace(piste.Slalom(), length=5).length == 5
 
 
 def test_a_module_that_never_was_is_not_found_as_ever():
