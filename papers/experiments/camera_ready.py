@@ -129,7 +129,7 @@ def views(samples: int) -> list[View]:
     }
     scores = {"v": "value", "s": "importance", "lin": "lin"}
     both = [
-        View(f"{kind} {short}:{score}", method, score)
+        View(f"{kind} {short}", method, score)
         for kind, method in slaloms.items()
         for short, score in scores.items()
     ]
@@ -143,15 +143,9 @@ def views(samples: int) -> list[View]:
     ]
 
 
-def _columns(evaluation: Evaluation) -> dict[str, str]:
-    """The name of each view by that of its column."""
-    return {view.partition(":")[0]: view for view in evaluation.views}
-
-
 def _table(metric: str, evaluation: Evaluation) -> Table:
-    columns = _columns(evaluation)
     ours = [
-        str(interval(evaluation.values(columns[name], metric))) if name in columns else "not run"
+        str(interval(evaluation.values(name, metric))) if name in evaluation.views else "not run"
         for name in COLUMNS
     ]
     rows = [("ours", *ours)]
@@ -163,10 +157,7 @@ def _table(metric: str, evaluation: Evaluation) -> Table:
 
 def _bars(evaluations: Evaluations) -> Figure:
     ours = {
-        metric: {
-            name: interval(evaluation.values(view, metric))
-            for name, view in _columns(evaluation).items()
-        }
+        metric: {name: interval(evaluation.values(name, metric)) for name in evaluation.views}
         for metric, evaluation in sorted(evaluations.items(), key=lambda pair: pair[0] == BAYES)
     }
     return paired_bars(ours, CAMERA_READY)
@@ -176,14 +167,12 @@ def findings(evaluations: Evaluations) -> tuple[str, ...]:
     """Which of the two SLALOMs is better, and what piste's methods do."""
     said = []
     for metric, evaluation in evaluations.items():
-        columns = _columns(evaluation)
         pairs = {
             frozenset((d.one, d.other)): d for d in differences(evaluation) if d.metric == metric
         }
-        best = columns["eff lin"]
         for other in ("fidel lin", "LIME", "SHAP", "slalom", "context"):
-            if other in columns:
-                found = verdict(pairs[frozenset((best, columns[other]))])
+            if other in evaluation.views:
+                found = verdict(pairs[frozenset(("eff lin", other))])
                 said.append(f"{TITLES[metric]}, eff lin against {other}: {found}.")
     return (
         *said,
