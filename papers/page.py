@@ -27,8 +27,9 @@ Meets Post-hoc Interpretability* (arXiv 2402.03485).
 
 What follows was measured at `--scale small`: minutes on two cores, models of the real
 `transformers` classes but few layers, few texts. So read directions, not digits. `--scale paper`
-has the papers' sizes and starts from the hub's checkpoints; it was not run here. Intervals are 95
-% bootstrap intervals over texts. In all comparisons there is one target (the predicted class), one
+has the papers' sizes and starts from the hub's checkpoints; it was not run here, but for paper B's
+model, which is trained as the paper says at every scale above `tiny`. Intervals are 95 % bootstrap
+intervals over texts. In all comparisons there is one target (the predicted class), one
 scale (log-odds), the special tokens are always there, and methods get equal numbers of samples:
 the public code of paper A compared otherwise, and where that changes a conclusion the item says
 so.
