@@ -226,7 +226,7 @@ def test_more_effort_asks_more_and_predicts_better():
         r2.append(found.fidelity.r2)
         assert found.settings["effort"] == effort
     assert cost == sorted(set(cost))
-    with pytest.raises(SettingError, match="quick, normal, thorough"):
+    with pytest.raises(SettingError, match="quick, light, normal, thorough"):
         piste.Context(effort="best")
     with pytest.raises(SettingError, match="slalom, constant"):
         piste.Context(mean="zero")
