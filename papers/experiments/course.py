@@ -10,6 +10,7 @@ from pathlib import Path
 
 import torch
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from torch import Tensor
 
 from papers.tables import Table
@@ -85,6 +86,7 @@ def draw_curves(curves: Mapping[str, Sequence[Point]], paper: float | None = Non
         if key == "held" and paper is not None:
             axes.axhline(paper, color="#555555", linestyle="--", label="the paper's, on test")
         axes.set(xlabel="epoch", ylabel=label)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.legend(frameon=False, fontsize=8)
         axes.spines[["top", "right"]].set_visible(False)
     return figure

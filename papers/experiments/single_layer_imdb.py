@@ -169,9 +169,7 @@ def trained(context: Context, settings: SingleLayerSettings) -> TrainedSingleLay
             f" {settings.train + settings.validation:,}.",
             "Give the whole of IMDB, or the small scale.",
         )
-    path = (
-        context.cache / f"single-layer-imdb-{digest(examples, settings, context.seed)}.safetensors"
-    )
+    path = context.cache / f"single-layer-{digest(examples, settings, context.seed)}.safetensors"
     if not path.exists():
         _make(context, examples, settings, path)
     facts = json.loads(_facts_file(path).read_text(encoding="utf-8"))

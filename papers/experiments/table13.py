@@ -10,7 +10,7 @@ from nothing: of some thousand reviews alone a Mamba learns no words.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import torch
@@ -95,7 +95,11 @@ def run(context: Context, settings: Table13Settings) -> Outcome:
             ["human-auroc"],
             seed=context.seed,
         )
-    shown = reported(facts, settings.reviews) | {"layers": settings.size.layers}
+    shown = reported(facts, settings.reviews) | {
+        "samples": "piste's own",
+        "layers": settings.size.layers,
+        "training": asdict(settings.recipe) | {"reviews": settings.trained_on},
+    }
     bars = score_bars(evaluations, "human-auroc", PAPER, "AUROC")
     findings = (*_findings(evaluations), *_unlearnt(facts))
     curves = {name: fact["curve"] for name, fact in facts.items()}
