@@ -62,7 +62,7 @@ SETTINGS = {
     "tiny": CameraReadySettings(REVIEW_SETTINGS["tiny"], table2a.SETTINGS["tiny"]),
     "small": CameraReadySettings(
         replace(REVIEW_SETTINGS["small"], texts=20),
-        replace(table2a.SETTINGS["small"], texts=20, samples=300),
+        replace(table2a.SETTINGS["small"], texts=12, samples=300),
     ),
     "paper": CameraReadySettings(
         REVIEW_SETTINGS["paper"], table2a.SETTINGS["paper"], embedded=False

@@ -31,7 +31,7 @@ class RuntimeSettings:
 SETTINGS = {
     "tiny": RuntimeSettings(replace(table11.SETTINGS["tiny"], samples=(40, 80))),
     "small": RuntimeSettings(
-        replace(table11.SETTINGS["small"], samples=(500, 1000, 5000), texts=2, repeats=1)
+        replace(table11.SETTINGS["small"], samples=(500, 1000, 5000), texts=1, repeats=1)
     ),
     "paper": RuntimeSettings(
         replace(table11.SETTINGS["paper"], samples=(500, 1000, 5000, 10_000)), embedded=False
@@ -135,4 +135,4 @@ def _table(timings: Sequence[Timing], texts: int) -> Table:
         "method", "samples", "processor seconds", "sequences", "tokens", "ratio to eff",
         "paper's seconds, A100",
     )  # fmt: skip
-    return Table(f"Seconds per explanation, medians of {texts} reviews", columns, rows)
+    return Table(f"Seconds per explanation; medians, number of reviews: {texts}", columns, rows)
