@@ -151,7 +151,7 @@ class Process:
         return self.weights / self.precision[:, None], 1 / self.precision
 
     def left_out_scores(self) -> FloatArray:
-        """Squared residuals of the first output's answers that need not be met, left out, by variance."""
+        """Squared left-out residuals of answers that need not be met, by variance; first output."""
         residuals, variances = self.left_out()
         return np.asarray((residuals[:, 0] ** 2 / (self.amplitude[0] * variances))[~self.exact])
 
