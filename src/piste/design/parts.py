@@ -67,21 +67,21 @@ def spread_out(pairs: BoolArray, known: BoolArray) -> BoolArray:
     pairs [2 * pairs, players]: parts, each followed by its complement. With few players random
     pairs repeat each other nearly, and tell less.
     """
-    players = pairs.shape[1]
-    candidates = pairs[::2] * 2.0 - 1
-    likeness = _likeness(candidates, known * 2.0 - 1).sum(axis=1)
+    candidates = pairs[::2]
+    likeness = _likeness(candidates, known).sum(axis=1)
     chosen: list[int] = []
     for _ in candidates:
         best = int(likeness.argmin())
         chosen.append(best)
         likeness += 2 * _likeness(candidates, candidates[[best]])[:, 0]
         likeness[best] = np.inf
-    return np.stack([pairs[::2][chosen], pairs[1::2][chosen]], axis=1).reshape(-1, players)
+    return np.stack([candidates[chosen], pairs[1::2][chosen]], axis=1).reshape(pairs.shape)
 
 
-def _likeness(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Of parts as signs [first, second]: 1 where they are equal or complements."""
-    return np.asarray((first @ second.T / first.shape[1]) ** 4)
+def _likeness(first: BoolArray, second: BoolArray) -> FloatArray:
+    """Of parts [first, second]: 1 where they are equal or complements, 0 where half is equal."""
+    signs = (np.where(parts, 1.0, -1.0) for parts in (first, second))
+    return np.asarray((np.inner(*signs) / first.shape[1]) ** 4)
 
 
 def parts_between(

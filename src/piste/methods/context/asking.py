@@ -48,7 +48,6 @@ QUICK_PASSES = 8.7  # of a long text that is asked in groups
 LARGE_GROUPS = 6  # of the players, each in one: they tell how the score grows with the length
 SMALL_GROUP, MOST_OFTEN = 5, 16  # players, and how often each is in such a group at most
 KNOWN_PARTS = 5  # a player: from here on rounds ask about the effects too, parts alone before
-SPREAD_OUT = 12  # players at most of which random parts are spread out
 POOL, TARGETS = 256, 128  # candidates of a round, and parts that they are to teach about
 TINY = 1e-12  # of a variance: nothing is left to learn
 
@@ -248,7 +247,7 @@ class Plan:
         if count > LONG_TEXT:
             words.append(grouped(rng, players.first, count, 3, TRIPLES))
         pairs = paired_parts(rng, count, 2 * POOL, players.ids.lengths)
-        if count <= SPREAD_OUT:
+        if count <= LONG_TEXT:
             pairs = spread_out(pairs, np.vstack(words))
         parts = distinct(np.vstack([*words, pairs]), [])
         return parts[: max(2, len(self.cut(parts, share)))]  # both ends, whatever the budget
