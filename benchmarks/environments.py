@@ -26,7 +26,7 @@ def python_of(environment: str) -> Path:
 
 def peers_python(folder: Path = CACHE / "venv-peers") -> Path:
     """Made anew when the pins have changed."""
-    commands = [["-c", PINS, "torch", "transformers", "lightgbm", *PEERS]]
+    commands = [["-c", PINS, "torch", "transformers", "openvino", "lightgbm", *PEERS]]
     return _made(folder, hashlib.sha256(PINS.read_bytes()).hexdigest(), commands)
 
 

@@ -1,6 +1,7 @@
 """The benchmark against peers: quality by forward passes of every explainer, with intervals.
 
-    python benchmarks/peers.py --data FOLDER                 # everything: hours
+    python benchmarks/peers.py --data FOLDER                 # 20 texts of every task
+    python benchmarks/peers.py --data FOLDER --scale full    # every budget everywhere: hours
     python benchmarks/peers.py --data FOLDER --scale short   # 20 texts of each headline
     python benchmarks/peers.py --data FOLDER --quick         # every library once, five minutes
     python benchmarks/peers.py --report                      # the pages, from what there is
@@ -42,18 +43,35 @@ class Scale:
 
     texts: int  # of every task
     tasks: dict[str, tuple[int, ...]]  # the forward passes that are tried, beside the defaults
-    absences: tuple[str, ...]
-    samples: int  # for Shapley values of texts that are too long for exact ones; 0: none
-    costly: bool = True  # defaults too that ask for thousands of forward passes
+    masked: tuple[str, ...] = ()  # tasks where absent words are masked too, besides deleted
+    sampled: tuple[str, ...] = ()  # tasks of long texts whose Shapley values are estimated
+    costly: tuple[str, ...] = ()  # tasks with defaults too that ask for thousands of parts
+
+    def games(self, task: str) -> tuple[str, ...]:
+        return BOTH if task in self.masked else (DELETE,)
 
 
+EVERY, SAMPLES = tuple(TASKS), 20_000  # parts that Shapley values of long texts are estimated from
 LADDER = (10, 20, 40, 70, 150, 300, 1000, 3000)
 SCALES = {
-    "full": Scale(24, dict.fromkeys(TASKS, LADDER), BOTH, 20_000),
-    "short": Scale(
-        20, {"trec": (20, 70, 300), "yelp": (70,), "people": (70,)}, (DELETE,), 0, False
+    "full": Scale(24, dict.fromkeys(TASKS, LADDER), EVERY, EVERY, EVERY),
+    "usual": Scale(
+        20,
+        {
+            "trec": (10, 20, 40, 70, 150, 300),
+            "yelp": (20, 70, 300),
+            "people": (20, 70),
+            "sst": (20, 70, 300),
+            "snli": (20, 70, 300),
+            "embedded": (20, 70, 300),
+            "decoder": (20, 70, 300),
+        },
+        masked=("trec", "sst"),
+        sampled=("embedded",),
+        costly=("embedded",),
     ),
-    "quick": Scale(2, {"trec": (20, 70), "people": (70,)}, (DELETE,), 0, False),
+    "short": Scale(20, {"trec": (20, 70, 300), "yelp": (70,), "people": (70,)}),
+    "quick": Scale(2, {"trec": (20, 70), "people": (70,)}),
 }
 
 
@@ -86,7 +104,7 @@ class Bench:
             self.models[folder] = TorchModel(folder)
         path = self.out / "answers" / job.task / f"{job.absence}-{digest(job.row['text'])}.npz"
         game = Game(job.row, self.models[folder], job.absence, read_answers(path))
-        judge = Judge(game, self.scale.samples)
+        judge = Judge(game, SAMPLES if job.task in self.scale.sampled else 0)
         plain = {"model": folder, "absence": job.absence, "row": job.row, "answers": str(path)}
         plain["parts"] = judge.parts.astype(int).tolist()
         if judge.samples or TASKS[job.task].exact:
@@ -113,17 +131,18 @@ class Bench:
         return kept | {"figures": judge.figures(line)}
 
     def _keep(self, job: Job, lines: list[dict[str, Any]]) -> None:
-        with (self.out / "results.jsonl").open("a", encoding="utf-8") as out:
-            for line in lines:
-                known = {"task": job.task, "absence": job.absence, "text": job.row["id"]}
-                known |= {"words": len(job.row["words"]), "code": self.code(line["contender"])}
-                out.write(json.dumps(known | line) + "\n")
+        known = {"task": job.task, "absence": job.absence, "text": job.row["id"]}
+        known["words"] = len(job.row["words"])
+        rows = [known | {"code": self.code(line["contender"])} | line for line in lines]
+        written = "".join(json.dumps(row) + "\n" for row in rows)
+        with (self.out / "results.jsonl").open("ab", buffering=0) as out:
+            out.write(written.encode())  # at once: another run may write there too
 
     def code(self, contender: str) -> str:
         """Of what a figure depends on beside the text: for piste, its own code."""
         library = CONTENDERS[contender].library
         if library not in self.codes:
-            files = [HERE / "judge.py"]
+            files = [HERE / "judge.py", HERE / "contender.py"]
             files += [HERE / "contenders" / name for name in ("base.py", f"with_{library}.py")]
             if library == "piste":
                 home = Path(piste.__file__).parent
@@ -165,7 +184,7 @@ def _options() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data", type=Path, default=Path("data"))
-    parser.add_argument("--scale", choices=list(SCALES), default="full")
+    parser.add_argument("--scale", choices=list(SCALES), default="usual")
     parser.add_argument("--quick", action="store_true", help="two texts: does all of it work?")
     parser.add_argument("--report", action="store_true", help="measure nothing, write the pages")
     parser.add_argument("--texts", type=int, help="fewer texts; the page then goes to --out")
@@ -173,6 +192,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no text after")
     parser.add_argument("--only", nargs="*", choices=list(CONTENDERS), help="these contenders")
     parser.add_argument("--tasks", nargs="*", choices=list(TASKS), help="these texts and models")
+    parser.add_argument("--absences", nargs="*", choices=BOTH, default=BOTH)
     parser.add_argument("--with", nargs="*", dest="also", choices=OPTIONAL, default=[])
     parser.add_argument("--out", type=Path, default=HERE / "results" / "peers")
     return parser.parse_args()
@@ -219,8 +239,8 @@ def planned(
     rows = {name: list(TASKS[name].rows(options.data, count)) for name in wanted}
     for index in range(count):
         for task, texts in rows.items():
-            for absence in scale.absences:
-                if index < len(texts):
+            for absence in scale.games(task):
+                if index < len(texts) and absence in options.absences:
                     key = (task, absence, texts[index]["id"])
                     every = runs(scale, task, absence, options.only, options.also)
                     left = tuple(run for run in every if (*key, *run) not in known)
@@ -236,7 +256,7 @@ def runs(
         chosen = name in only if only else name not in OPTIONAL or name in also
         if not chosen or absence not in contender.absences:
             continue
-        if contender.default and (scale.costly or not contender.is_costly):
+        if contender.default and (task in scale.costly or not contender.is_costly):
             yield name, None
         for passes in scale.tasks[task]:
             if passes <= contender.most and passes in (contender.points or (passes,)):

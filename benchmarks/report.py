@@ -23,7 +23,7 @@ OURS_TOO = ("quick", "slalom", "slalom-ana")  # piste's other methods
 VERSIONS = ("piste", "numpy", "scipy", "torch", "transformers", "openvino")
 HEADLINES = (
     ("what the model says of parts of a question (R²)", "trec", "r2"),
-    ("the same, of a review of 70–110 words (R²)", "yelp", "r2"),
+    ("the same, of a review of 50–70 words (R²)", "yelp", "r2"),
     ("Shapley values of a question (relative error, lower is better)", "trec", "shapley"),
     ("interactions in a question (correlation)", "trec", "interactions"),
     ("the words of a review that decide (deletion)", "yelp", "deletion"),
@@ -55,22 +55,22 @@ def write(lines: Sequence[dict[str, Any]], root: Path, readme: bool) -> None:
     print(f"wrote {page}")
 
 
-def fill(page: Path, name: str, content: str) -> None:
+def fill(page: Path, name: str, content: str, writer: str = "peers.py") -> None:
     """Replace what stands between a page's markers."""
     text = page.read_text("utf-8")
-    begin, end = markers(name)
+    begin, end = markers(name, writer)
     if begin not in text or end not in text:
         raise SystemExit(f"{page} has no markers {begin} and {end}.")
     before, after = text.split(begin)[0], text.split(end, 1)[1]
-    page.write_text(before + between(name, content) + after, encoding="utf-8")
+    page.write_text(before + between(name, content, writer) + after, encoding="utf-8")
 
 
-def markers(name: str) -> tuple[str, str]:
-    return f"<!-- {name}: written by benchmarks/peers.py -->", f"<!-- end of {name} -->"
+def markers(name: str, writer: str = "peers.py") -> tuple[str, str]:
+    return f"<!-- {name}: written by benchmarks/{writer} -->", f"<!-- end of {name} -->"
 
 
-def between(name: str, content: str) -> str:
-    begin, end = markers(name)
+def between(name: str, content: str, writer: str = "peers.py") -> str:
+    begin, end = markers(name, writer)
     return f"{begin}\n\n{content.strip()}\n\n{end}"
 
 
@@ -141,7 +141,7 @@ def _plain(results: Results, point: Point | None, measure: str) -> str:
 def _front(results: Results, path: Path) -> None:
     wanted = (
         ("trec", "r2", "questions of 9–12 words"),
-        ("yelp", "r2", "reviews of 70–110 words"),
+        ("yelp", "r2", "reviews of 50–70 words"),
         ("trec", "shapley", "questions of 9–12 words"),
     )
     panels = [
@@ -150,7 +150,7 @@ def _front(results: Results, path: Path) -> None:
         if plots.curve(results, task, DELETE, OURS, measure)
     ]
     if panels:
-        plots.curves(results, panels, path)
+        plots.curves(results, panels, path, plots.FRONT)
 
 
 def _game(results: Results, task: str, absence: str, pictures: Path) -> str:
@@ -168,18 +168,22 @@ def _game(results: Results, task: str, absence: str, pictures: Path) -> str:
         name = f"benchmark-{task}-{absence}.png"
         plots.curves(results, panels, pictures / name)
         blocks.append(f"![{title}: every measure against forward passes](images/{name})")
-    defaults = [point for point in results.points(task, absence) if not point.passes]
     equal = results.at_equal_cost(task, absence)
-    blocks += ["At their defaults:", figures(results, defaults)]
     own = next((point for point in equal if point.contender == OURS), None)
     if own is not None:
-        blocks += [
-            f"At {EQUAL} forward passes, or at a default that is no dearer; below, in the same"
-            " order, how far piste context is ahead on the same texts:",
-            figures(results, equal),
-            leads(results, own, equal),
-        ]
+        at_equal = f"At {EQUAL} forward passes, or at a default that is no dearer:"
+        blocks += [at_equal, figures(results, equal)]
+        lead = "How far piste context is ahead of each there, on the same texts"
+        blocks.append(folded(lead, leads(results, own, equal)))
+    defaults = [point for point in results.points(task, absence) if not point.passes]
+    blocks.append(folded("Everybody at their defaults", figures(results, defaults)))
     return "\n\n".join(block for block in blocks if block)
+
+
+def folded(title: str, content: str) -> str:
+    """To be opened by a click, on GitHub and on the site."""
+    opening = f'<details markdown="1"><summary>{title}</summary>'
+    return f"{opening}\n\n{content}\n\n</details>" if content else ""
 
 
 def measured(results: Results, points: Sequence[Point]) -> list[str]:

@@ -64,7 +64,7 @@ TASKS = {
     "trec": Task(
         f"questions of 9–{EXACT} words (TREC), MiniLM", "trec", "trec/test.jsonl.gz", (9, EXACT)
     ),
-    "yelp": Task("reviews of 70–110 words (Yelp), MiniLM", "yelp", "yelp/test.jsonl.gz", (70, 110)),
+    "yelp": Task("reviews of 50–70 words (Yelp), MiniLM", "yelp", "yelp/test.jsonl.gz", (50, 70)),
     "people": Task(
         "sentences with words that people marked (SST), MiniLM",
         "yelp",

@@ -62,6 +62,7 @@ def main() -> None:
 
 def timed(workers: dict[str, Worker], name: str, row: dict[str, Any], folder: str) -> float:
     job = {"model": folder, "absence": DELETE, "row": row, "parts": [], "answers": ""}
+    job["eager"] = True  # as their users have it
     run = {"contender": name, "passes": None}
     (line,) = workers[CONTENDERS[name].library].ask(job | {"runs": [run]})
     if "seconds" not in line:

@@ -42,25 +42,45 @@ CONTENDERS = {
     ),
     "slalom": Contender("piste slalom", "piste", {"method": "slalom"}, most=1000),
     "slalom-ana": Contender("piste slalom-ana", "piste", {"method": "slalom-ana"}, most=0),
+    "occlusion": Contender("piste occlusion", "piste", {"method": "occlusion"}, most=0),
+    "gradients": Contender("piste gradients", "piste", {"method": "gradients"}, most=0),
+    "attention": Contender("piste attention", "piste", {"method": "attention"}, most=0),
     "ridge": Contender("ridge", "piste", {"method": "ridge"}, BOTH, False, most=1000),
     "ridge-pairs": Contender("ridge + pairs", "piste", {"method": "pairs"}, BOTH, False, most=300),
     "lime": Contender("lime", "lime", is_costly=True),
-    "shap-kernel": Contender("shap Kernel", "shap", {"algorithm": "kernel"}, BOTH),
+    "shap-kernel": Contender("shap Kernel", "shap", {"algorithm": "kernel"}, BOTH, is_costly=True),
     "shap-ten": Contender(
-        "shap Kernel, ten words kept", "shap", {"algorithm": "kernel", "ten": True}, BOTH
+        "shap Kernel, ten words kept",
+        "shap",
+        {"algorithm": "kernel", "ten": True},
+        BOTH,
+        is_costly=True,
     ),
-    "shap-partition": Contender("shap Partition", "shap", {"algorithm": "partition"}, BOTH),
+    "shap-partition": Contender(
+        "shap Partition", "shap", {"algorithm": "partition"}, BOTH, is_costly=True
+    ),
     "captum-lime": Contender("captum Lime", "captum", {"algorithm": "Lime"}, BOTH),
     "captum-kernel": Contender("captum KernelShap", "captum", {"algorithm": "KernelShap"}, BOTH),
     "captum-ablation": Contender(
         "captum FeatureAblation", "captum", {"algorithm": "FeatureAblation"}, BOTH, most=0
     ),
     "captum-ig": Contender(
-        "captum IntegratedGradients", "captum", {"algorithm": "IntegratedGradients"}, BOTH, most=300
+        "captum IntegratedGradients",
+        "captum",
+        {"algorithm": "IntegratedGradients"},
+        BOTH,
+        most=0,
     ),
-    "interpreto-lime": Contender("interpreto Lime", "interpreto", {"algorithm": "Lime"}, BOTH),
+    "interpreto-lime": Contender(
+        "interpreto Lime", "interpreto", {"algorithm": "Lime"}, BOTH, points=(70,), is_costly=True
+    ),
     "interpreto-kernel": Contender(
-        "interpreto KernelShap", "interpreto", {"algorithm": "KernelShap"}, BOTH
+        "interpreto KernelShap",
+        "interpreto",
+        {"algorithm": "KernelShap"},
+        BOTH,
+        points=(70,),
+        is_costly=True,
     ),
     "interpreto-occlusion": Contender(
         "interpreto Occlusion", "interpreto", {"algorithm": "Occlusion"}, BOTH, most=0

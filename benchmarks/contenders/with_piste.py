@@ -31,7 +31,10 @@ class Piste:
             raise Unfit("Only context is prepared for masks.")
         if game.absence == "mask":
             return described(self._masked(game, passes), game)
-        return described(self._explained(game, settings, passes), game)
+        answer = described(self._explained(game, settings, passes), game)
+        if method == "occlusion":  # what words do alone, taken to add up
+            answer.predict = additive(game, answer.scores).predict
+        return answer
 
     def _explained(
         self, game: Game, settings: dict[str, Any], passes: float | None
@@ -107,10 +110,9 @@ def pairs_of(explanation: piste.Explanation, count: int) -> np.ndarray:
 
 def linear(game: Game, passes: float, pairs: bool) -> Answer:
     """Ridge regression on parts of 30 to 100 %; its penalty by leave-one-out."""
-    count = game.samples(passes * 0.8)  # such parts keep 65 % of the words, not half of them
-    if count < 4:
+    parts = distinct(game, passes)
+    if len(parts) < 4:
         raise TooLittle
-    parts = parts_between(np.random.default_rng(0), game.words, count, 0.3, 1.0)
     predict = ridge(parts, game(parts), pairs=pairs)
     empty = np.zeros((1, game.words), dtype=bool)
     base = float(predict(empty)[0])
@@ -124,6 +126,17 @@ def linear(game: Game, passes: float, pairs: bool) -> Answer:
     found[first, second] = predict(both) - base - singles[first] - singles[second]
     found += found.T
     return Answer(singles + found.sum(axis=1) / 2, predict, pairs=found, near=True)
+
+
+def distinct(game: Game, passes: float) -> Masks:
+    """Random parts of 30 to 100 %, none twice, that cost so many passes together."""
+    rng = np.random.default_rng(0)
+    drawn = parts_between(rng, game.words, 10 * game.samples(passes), 0.3, 1.0)
+    first = np.sort(np.unique(np.packbits(drawn, axis=1), axis=0, return_index=True)[1])
+    parts = drawn[first]
+    inside = parts @ game.lengths if game.absence == "delete" else game.lengths.sum()
+    costs = np.broadcast_to(inside + game.frame, len(parts))
+    return np.asarray(parts[np.cumsum(costs) <= passes * game.whole_tokens])
 
 
 @dataclass

@@ -200,11 +200,45 @@ def test_pages_keep_what_people_wrote(harness, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("page", "name"), [("README.md", "benchmark"), ("docs/benchmarks.md", "tables")]
+    ("page", "name", "writer"),
+    [
+        ("README.md", "benchmark", "peers.py"),
+        ("docs/benchmarks.md", "tables", "peers.py"),
+        *(
+            ("docs/findings.md", name, "lessons.py")
+            for name in ("interactions", "passes", "enough")
+        ),
+    ],
 )
-def test_the_pages_have_their_markers(harness, page, name):
+def test_the_pages_have_their_markers(harness, page, name, writer):
     text = (ROOT / page).read_text("utf-8")
-    assert all(text.count(marker) == 1 for marker in harness["report"].markers(name))
+    assert all(text.count(marker) == 1 for marker in harness["report"].markers(name, writer))
+
+
+def test_contenders_that_ask_twice_get_more_samples(harness):
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    try:
+        import contender
+    finally:
+        sys.path.remove(str(ROOT / "benchmarks"))
+
+    class Repeating:
+        """Half of the samples that should cost so many passes, then all of them."""
+
+        def __init__(self):
+            self.wanted = []
+
+        def explain(self, game, settings, passes):
+            self.wanted.append(passes)
+            answer = harness["base"].additive(game, VALUES)
+            answer.passes = 5.0 if len(self.wanted) == 1 else 9.5
+            return answer
+
+    library = Repeating()
+    run = {"contender": "lime", "passes": 10}
+    found = contender.line(run, planted_game(harness), library, np.ones((1, WORDS), dtype=bool))
+    assert library.wanted == [10, 20]
+    assert found["spent"] == 9.5
 
 
 def test_answers_survive_on_disk(harness, tmp_path, game):

@@ -25,10 +25,10 @@ def test_only_what_is_missing_is_planned(peers, monkeypatch):
     rows = [{"id": "a"}, {"id": "b"}]
     task = SimpleNamespace(rows=lambda data, count: iter(rows[:count]))
     monkeypatch.setattr(peers, "TASKS", {"trec": task})
-    scale = peers.Scale(2, {"trec": (20, 70)}, ("delete",), 0)
+    scale = peers.Scale(2, {"trec": (20, 70)})
     bench = SimpleNamespace(scale=scale)
     options = argparse.Namespace(
-        texts=None, tasks=None, data=None, only=["ridge", "quick"], also=[]
+        texts=None, tasks=None, data=None, only=["ridge", "quick"], also=[], absences=["delete"]
     )
     whole = list(peers.planned(bench, options, []))
     assert [(job.row["id"], job.runs) for job in whole] == [

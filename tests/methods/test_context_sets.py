@@ -34,15 +34,26 @@ def test_sets_that_turn_or_keep_the_decision_do_so(demo, text, target):
 def test_where_no_word_matters_no_set_turns_it():
     found = explain("a b c d e f", lambda texts: np.full(len(texts), 2.0))
     assert found.flip is None
-    assert len(found.core.players) == 1
-    assert "No set of up to 5 words" in " ".join(found.notes)
+    assert found.core is None  # the empty text would be enough, as far as can be told
+    assert "No removal of up to 5 words" in " ".join(found.notes)
     assert "same answer to any of these words" in " ".join(found.notes)
     assert found.fidelity.r2 is None
 
 
+def test_where_the_empty_text_is_decided_so_a_word_that_adds_nothing_keeps_nothing():
+    """A function cannot be asked about the empty text: its estimated score says as much."""
+
+    def bad(texts):
+        return np.array([0.5 + 2.0 * ("bad" in text.split()) for text in texts])
+
+    assert explain("a b c d e f", lambda texts: np.full(len(texts), 0.5)).core is None
+    found = explain("a b c bad e f", bad)
+    assert [found.players[index].text for index in found.core.players] == ["bad"]
+
+
 def test_one_word_is_not_several():
     found = explain("a b", lambda texts: np.full(len(texts), 2.0))
-    assert "No set of up to 1 word was found" in " ".join(found.notes)
+    assert "No removal of one word was found" in " ".join(found.notes)
 
 
 def test_of_many_classes_the_sets_are_told_on_the_scale_that_is_explained(wordpiece):

@@ -33,6 +33,25 @@ def test_words_that_act_together_are_the_reason_together() -> None:
     assert "it would say no" in said
 
 
+def test_a_word_stands_with_the_one_that_it_needs() -> None:
+    """“many” has most of the effect, but says what it says only after “how”."""
+
+    def many(texts: list[str]) -> np.ndarray:
+        words = [set(text.split()) for text in texts]
+        return np.array([("many" in w) + 3.0 * ({"how", "many"} <= w) - 1.0 for w in words])
+
+    said = answer.sentence(of("how many people live there", many))
+    assert "mainly because of “how” + “many”." in said
+
+
+def test_a_punctuation_mark_is_no_partner() -> None:
+    def shouted(texts: list[str]) -> np.ndarray:
+        return np.array([4.0 * ("good" in text and "!" in text) - 1.0 for text in texts])
+
+    said = answer.sentence(of("good people live there !", shouted))
+    assert "+" not in said
+
+
 def test_words_that_only_add_up_are_listed() -> None:
     said = answer.sentence(of(f"good fine dull {REST}", additive({"good": 2, "fine": 1.9})))
     assert "mainly because of “good” and “fine”" in said
@@ -91,7 +110,7 @@ def test_punctuation_is_a_reason_only_if_nothing_is_stronger() -> None:
 def test_a_number_is_raised_or_lowered() -> None:
     stars = piste.from_function(additive({"good": 2.0, "film": 0.1}), ["stars"], outputs="raw")
     said = answer.sentence(piste.explain("a good film", stars))
-    assert said == "stars +2.10, raised mainly by “good”."
+    assert said == "stars 2.10, raised mainly by “good”."
 
 
 def test_weights_have_no_side_and_chance_is_no_reason() -> None:

@@ -65,7 +65,18 @@ def test_the_best_ranking_and_the_best_prediction_may_differ():
     figures = {**FIGURES, "lime": Figures(0.7, 0.01, 0.55)}
     told = said.verdict(comparison(measured=figures))
     assert "Trust lime on which words decide" in told
-    assert "Trust slalom on how much a word changes" in told
+    assert "Trust slalom on what removing words does" in told
+
+
+def test_figures_of_one_text_that_hardly_differ_name_no_other_winner():
+    figures = {**FIGURES, "lime": Figures(FIGURES["slalom"].deletion + 0.01, 0.01, 0.55)}
+    assert said.verdict(comparison(measured=figures)).startswith("Trust slalom most here")
+
+
+def test_a_prediction_that_is_hardly_better_than_none_is_called_so():
+    figures = {**FIGURES, "slalom": Figures(0.7, 0.01, 0.85), "lime": Figures(0.1, 0.01, 1.2)}
+    told = said.verdict(comparison(measured=figures))
+    assert "(removal error 0.85, hardly better than predicting no change)" in told
 
 
 def test_the_headline_says_whether_the_methods_agree():

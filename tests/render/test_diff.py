@@ -3,11 +3,13 @@
 import io
 import os
 import re
+from dataclasses import replace
 from html import unescape
 from itertools import pairwise
 from pathlib import Path
 
 import matplotlib
+import numpy as np
 import pytest
 from rich.console import Console
 
@@ -15,6 +17,7 @@ import piste
 from piste.render import diff_words as said
 from piste.render.diff_figure import draw
 from piste.render.diff_html import fragment, page
+from piste.render.diff_rows import named, rows, steps
 from piste.render.diff_terminal import as_text, show
 from piste.result.difference import Diff
 from piste.result.facts import Agreement, Fidelity
@@ -86,10 +89,10 @@ def test_the_figure(turned, tmp_path):
 
 def test_steps_lead_from_one_score_to_the_other(turned, models):
     for diff in (turned, models, hostile(REVIEW)):
-        steps = said.steps(diff, most=2)
-        assert steps[0].start == diff.before.target.score
-        assert steps[-1].end == pytest.approx(diff.after.target.score)
-        for one, next_one in pairwise(steps):
+        way = steps(diff, most=2)
+        assert way[0].start == diff.before.target.score
+        assert way[-1].end == pytest.approx(diff.after.target.score)
+        for one, next_one in pairwise(way):
             assert one.end == pytest.approx(next_one.start)
 
 
@@ -113,12 +116,48 @@ def test_hostile_text_stays_text(tmp_path):
     draw(diff, tmp_path / "x.png")
 
 
+def test_equal_words_share_a_row():
+    one, other = sample("fine wine and fine bread"), sample("fine wine and fine cheese")
+    titles = [named(Diff.of(one, other), row) for row in rows(Diff.of(one, other))]
+    assert sorted(titles) == ["and", "bread → cheese", "fine 2×", "wine"]
+
+
+def test_shared_errors_of_equal_words_add_up():
+    twice = sample("fine fine", errors={"lin": np.array([0.3, 0.3])})
+    (row,) = rows(Diff.of(twice, sample("fine fine", errors={"lin": np.zeros(2)})))
+    assert row.error == pytest.approx(0.6)
+
+
+def test_a_word_that_changes_sides_is_said_to():
+    diff = Diff.of(sample("good film"), sample("good film"))
+    word = replace(diff.words[0], score_before=-0.84, score_after=0.28)
+    assert said.reason(diff, [word]) == ("“good” now speaks for positive (+0.28 instead of −0.84)")
+
+
+def test_what_was_removed_is_said_at_once():
+    model = piste.from_function(additive({"good": 2.0, "fine": 2.0}), ["no", "yes"])
+    diff = piste.diff("a good fine meal", "a meal", model, target="yes")
+    assert said.headline(diff).endswith("mainly because “good fine” was removed.") or re.search(
+        "“(good|fine)” and “(good|fine)” were removed", said.headline(diff)
+    )
+
+
+def test_the_brief_answer_is_the_headline_and_the_words(turned):
+    text = as_text(turned, brief=True)
+    assert text.startswith(said.headline(turned)[:40])
+    assert "+ not" in text
+    assert "act together" not in text
+    assert "Made by" not in text
+
+
 def test_warnings_of_both_sides_stand_on_top():
     poor = sample(fidelity=Fidelity({"short": Agreement(0.05, 2.0, 90)}))
     diff = Diff.of(poor, sample())
     (warning,) = [told for told in said.warnings(diff) if told.startswith("before: ")]
     for rendering in (as_text(diff), unescape(page(diff)), drawn(draw(diff))):
         assert warning[:30] in rendering
+    assert as_text(diff).startswith(f"! Warning: {warning[:30]}")
+    assert page(diff).index("warning") < page(diff).index("<h1>")
 
 
 def test_in_a_notebook(turned):

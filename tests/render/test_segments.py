@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -89,6 +90,11 @@ def test_an_outlier_does_not_pale_the_others() -> None:
     assert ends(explanation, "lin") == ("≤ −4.00", "≥ +4.00")
     alone = sample("a b c", scores={"lin": np.array([40.0, 0.0, 0.0])})
     assert strengths(alone).tolist() == [1.0, 0.0, 0.0]
+
+
+def test_beside_a_word_that_is_all_there_is_the_others_stay_pale() -> None:
+    explanation = sample("a b c", scores={"lin": np.array([4.0, 0.04, -0.02])})
+    assert strengths(explanation).tolist() == pytest.approx([1.0, 0.1, -0.05])
 
 
 def test_importances_are_weights_without_a_side() -> None:

@@ -284,7 +284,7 @@ def test_the_page_says_what_it_needs_to_be_read(summary: Summary) -> None:
     assert f"in {SPURIOUS_TEXTS} labelled texts or more" in document
     assert "biased upwards" in " ".join(document.split())
     assert "Strongest for “positive”: good and vegas" in document
-    assert "4 wrong predictions; most often decided by vegas" in document
+    assert "4 wrong predictions, most often decided by vegas" in document
 
 
 def test_a_lexicon_has_a_page_without_examples(demo: Classifier, tmp_path: Path) -> None:

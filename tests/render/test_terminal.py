@@ -39,8 +39,8 @@ def test_plain_text_is_returned_in_a_notebook_too(monkeypatch) -> None:
 
 def test_plain_text_tells_the_story() -> None:
     text = as_text(sample())
-    answer, facts = text.splitlines()[:2]
-    assert answer.startswith("positive (98 %), mainly because of “")
+    *answer, facts = text.split("\n\n")[0].splitlines()
+    assert answer[0].startswith("positive (98 %); it rests on many words: the strongest is “bri")
     assert facts == "log-odds +3.90; other label: negative"
     assert "I went in expecting very little" in text
     assert "R² 0.81" in text
@@ -108,14 +108,14 @@ def test_many_empty_lines_do_not_flood() -> None:
 def test_low_fidelity_warns() -> None:
     text = as_text(sample(fidelity=Fidelity({"short": Agreement(-0.3, 2.0, 90)})))
     assert text.startswith("! Warning: These scores don't hold even for short sequences")
-    assert "(98 %), according to these scores mainly because of “" in text
+    assert "(98 %); according to these scores it rests on many words: the strongest is" in text
 
 
 def test_other_scores_one_player_and_a_raw_target() -> None:
     target = Target(0, "toxic", "raw score", 2.0, None, ("toxic",))
     assert "weight" in as_text(weighted())
     text = as_text(sample("good", target=target))
-    assert text.startswith("toxic +2.00, raised mainly by “good”.\n\n")
+    assert text.startswith("toxic 2.00, raised mainly by “good”.\n\n")
     assert "probability" not in text
     assert as_text(sample("good", scores={"lin": np.zeros(1)}))
 
@@ -140,7 +140,20 @@ def test_the_table_leads_from_the_base_to_the_score() -> None:
     first, *words, last = rows_of(as_text(explanation, View(top=50)))
     assert first.split()[:3] == ["(empty", "text)", signed(explanation.base, 1.0)]
     assert last.split()[:3] == ["=", "score", signed(explanation.target.score)]
-    assert len(words) == len(explanation.players)
+    *named, others = words  # those that do nothing share a row
+    assert len(named) + int(others.split()[0]) == len(explanation.players)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_numbers_and_what_tells_words_apart_are_never_cut(width: int, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    long = in_context(
+        "the meal was not good Donaudampfschifffahrtsgesellschaft", pair="good indeed"
+    )
+    for row in rows_of(as_text(long)):
+        assert "(text " in row or "(empty texts)" in row or "= score" in row or "other" in row
+        assert "……" not in row
+        assert re.search(r"[+−]?\d(\.\d+)?( ±\d+\.\d+)? ", row), row
 
 
 def test_each_bar_starts_where_the_last_one_ended() -> None:
@@ -227,4 +240,4 @@ def test_rounding_is_not_shown_beside_real_effects() -> None:
     tiny = replace(explanation, scores={"effect": effects}, errors=errors)
     shown = as_text(tiny)
     assert "e−" not in shown
-    assert "0.00 ±0.00" in shown
+    assert "+2.00 ±0.00" in shown

@@ -43,6 +43,15 @@ def test_methods_that_know_no_parts_have_nothing_to_tell() -> None:
     assert together.base(sample()) is None
 
 
+def test_interactions_that_matter_little_are_not_told() -> None:
+    explanation = in_context()
+    strongest = abs(explanation.pairs(1)[0].effect)
+    loud = explanation.scores["effect"].copy()
+    loud[0] = 30 * strongest
+    assert texts(explanation)
+    assert texts(replace(explanation, scores=explanation.scores | {"effect": loud})) == []
+
+
 def test_a_single_word_has_no_other() -> None:
     single = in_context("good")
     assert single.pairs() == []

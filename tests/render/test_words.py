@@ -65,7 +65,10 @@ def test_scores_carry_their_sign(number: float, text: str) -> None:
 def test_what_is_nothing_beside_the_largest_reads_so() -> None:
     assert words.signed(-4.2e-8, largest=2.0) == "0.00"
     assert words.signed(-4.2e-8, largest=1e-7) == "−4.2e−8"
-    assert words.signed(0.0021, largest=2.0) == "+0.002"
+    assert words.signed(0.0021, largest=2.0) == "0.00"
+    assert words.signed(0.0021, largest=0.3) == "+0.002"
+    assert words.signed(0.0099, largest=9.0) == "+0.01"
+    assert words.give_or_take(0.0099, largest=9.0) == "±0.01"
     assert words.give_or_take(7e-5, largest=2.0) == "±0.00"
     assert words.give_or_take(7e-5) == "±7e−5"
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from tokenizers import Tokenizer
-from transformers import ByT5Tokenizer, CanineTokenizer
+from transformers import ByT5Tokenizer, CanineTokenizer, PerceiverTokenizer
 
 import piste
 from piste.errors import PisteError
@@ -152,6 +152,36 @@ def test_slow_tokenizers_are_aligned(kind, demo):
     short = made.token_scores(tokenizer, **options)
     assert len(short) == 10
     assert short[:8] == pytest.approx(scores[:8])
+
+
+@pytest.mark.parametrize("kind", [ByT5Tokenizer, PerceiverTokenizer])
+@pytest.mark.parametrize("options", [{}, {"truncation": True, "max_length": 20}])
+def test_bytes_have_the_scores_of_their_letters(kind, options, explanation):
+    tokenizer = kind()
+    scores = explanation.token_scores(tokenizer, **options)
+    ids = tokenizer(TEXT, **options)["input_ids"]
+    assert len(scores) == len(ids)
+    owners = [index for index, letter in enumerate(TEXT) for _ in letter.encode()]
+    special = tokenizer(TEXT, return_special_tokens_mask=True, **options)["special_tokens_mask"]
+    inside = np.flatnonzero(np.array(special) == 0)
+    expected = np.zeros(len(ids))
+    for player, score in zip(explanation.players, explanation.scores["removal"], strict=True):
+        own = [t for t, o in zip(inside, owners, strict=False) if player.start <= o < player.end]
+        expected[own] = score / max(1, len(own))
+    assert scores == pytest.approx(expected)
+
+
+def test_pieces_marked_at_their_ends_and_unknown_ones_under_any_name():
+    class Pieces:
+        is_fast, unk_token = False, "__unk__"
+
+        def __call__(self, text, pair=None, **_):
+            return {"input_ids": [0, 1, 2, 3], "special_tokens_mask": [0, 0, 1, 0]}
+
+        def convert_ids_to_tokens(self, ids):
+            return ["a@@", "b", "__unk__", "fg"]
+
+    assert three_words().token_scores(Pieces()).tolist() == [0.5, 0.5, 2.0, 4.0]
 
 
 def test_a_slow_tokenizer_that_cannot_be_followed_is_refused(demo):

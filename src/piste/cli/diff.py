@@ -1,5 +1,6 @@
 """`piste diff`: two texts under one model, one text under two, or two saved explanations."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -31,11 +32,13 @@ def diff(
     ] = None,
     method: options.Method = "context",
     outputs: options.Outputs = options.NOWHERE,
+    brief: options.Brief = False,
+    quiet: options.Quiet = False,
     **settings: Any,
 ) -> None:
     """Show what changed in a decision, and which words and pairs carry the change."""
     from piste.methods import find_method
-    from piste.render.diff_terminal import show
+    from piste.render.diff_terminal import as_text, show
 
     check_quotes(after, context.args)
     check_paths(outputs.json, outputs.html, outputs.figure)
@@ -53,9 +56,9 @@ def diff(
             if name
         ]
         found = _explained(texts, models, method, settings)
-    write(found, outputs.json, outputs.html, outputs.figure)
-    if outputs.json != "-":
-        shown(found, show)
+    write(found, outputs.json, outputs.html, outputs.figure, quiet)
+    if outputs.json != "-" and not quiet:
+        shown(found, partial(show, brief=brief), partial(as_text, brief=brief))
 
 
 def _is_json(given: str) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from itertools import combinations
 
 from piste.decision import RAW
 from piste.render import together, trust, words
@@ -17,6 +16,7 @@ from piste.result.parts import is_sure
 MOST = 3  # words named as the reason
 COMPARABLE = 0.5  # of the strongest: a weaker word is named only where more are needed
 MAINLY = 0.5  # of what brought the score about: words that carry less are not named as its reason
+JOINED = 0.5  # of the strongest word: what two words do together is then a reason of its own
 
 
 def sentence(explanation: Explanation) -> str:
@@ -32,7 +32,7 @@ def decided(explanation: Explanation) -> str:
     """What was explained, with its probability or its number: "NUM (97 %)"."""
     target = explanation.target
     if target.scale == RAW:
-        return f"{words.named(target)} {words.signed(target.score)}"
+        return f"{words.named(target)} {words.plainly(target)}"
     if target.probability is None or target.against is not None:
         return f"{words.named(target)} ({words.score_of(target)})"
     return f"{words.named(target)} ({words.percent(target.probability)})"
@@ -45,7 +45,7 @@ def reasons(explanation: Explanation) -> list[Row]:
     half of the effect. A punctuation mark is named only if it is itself the strongest.
     """
     rows = _for_it(explanation)
-    strong = [row for row in rows if row is rows[0] or _has_letters(row)][:MOST]
+    strong = [row for row in rows if row is rows[0] or _has_letters(row.player.text)][:MOST]
     sizes = [abs(row.scores[explanation.primary]) for row in strong]
     return strong[: few(sizes, _carried(explanation))]
 
@@ -86,9 +86,9 @@ def _carry(explanation: Explanation, rows: list[Row]) -> float:
     return some / whole if whole > 0 else 1.0
 
 
-def _has_letters(row: Row) -> bool:
+def _has_letters(word: str) -> bool:
     """Whether it is more than punctuation; symbols such as emoji are."""
-    return any(not unicodedata.category(character).startswith("P") for character in row.player.text)
+    return any(not unicodedata.category(character).startswith("P") for character in word)
 
 
 def _counts(row: Row, explanation: Explanation) -> bool:
@@ -116,10 +116,10 @@ def _because(explanation: Explanation) -> str:
     if not sided(explanation):
         return f"; {joined} weigh{'s' if len(named) == 1 else ''} most"
     up, raw = _risen(explanation), explanation.target.scale == RAW
+    doubt = "according to these scores " if unreliable(explanation) else ""
     share = _carry(explanation, named)
     if (up or raw) and share < MAINLY:
-        return _scattered(explanation, joined, share)
-    doubt = "according to these scores " if unreliable(explanation) else ""
+        return f"; {doubt}{_scattered(explanation, joined, share)}"
     if raw:
         return f", {doubt}{'raised' if up else 'lowered'} mainly by {joined}"
     if up:
@@ -137,23 +137,36 @@ def _scattered(explanation: Explanation, strongest: str, share: float) -> str:
     if explanation.target.scale == RAW:
         way = f"of what {'raises' if _risen(explanation) else 'lowers'} it"
     rests = f"it rests on many {explanation.unit}s"
-    return f"; {rests}: the strongest is {strongest} ({words.percent(share)} {way})"
+    return f"{rests}: the strongest is {strongest} ({words.percent(share)} {way})"
 
 
 def _joined(explanation: Explanation, rows: list[Row]) -> str:
-    """“How” + “many”, as they are read, where words act together; else “superb” and “fine”."""
-    pairs = together.sure_pairs(explanation)
+    """“superb” and “fine”; a word that needs another stands with it: “How” + “many”."""
+    pairs = _reinforcing(explanation, rows)
+    told: list[list[int]] = []  # groups of equal players that are one reason
+    for row in rows:
+        group = row.player.group
+        if any(group in one for one in told):
+            continue
+        partner = next((other for two in pairs for other in two - {group} if group in two), None)
+        free = partner is not None and not any(partner in one for one in told)
+        told.append([group, partner] if partner is not None and free else [group])
+    return words.listed([_as_read(explanation, one) for one in told])
+
+
+def _reinforcing(explanation: Explanation, rows: list[Row]) -> list[frozenset[int]]:
+    """Groups of two players that bring about much of the score together, strongest first."""
     sign = 1 if _risen(explanation) else -1
-    linked = {
-        frozenset(explanation.players[index].group for index in (pair.first, pair.second))
-        for pair in pairs
-        if pair.effect * sign > 0
-    }
-    groups = [row.player.group for row in rows]
-    if len(groups) > 1 and all(frozenset(two) in linked for two in combinations(groups, 2)):
-        return " + ".join(map(_quoted, sorted(rows, key=lambda row: row.player.start)))
-    return words.listed([_quoted(row) for row in rows])
+    least = JOINED * max(abs(row.scores[explanation.primary]) for row in rows)
+    strong = [pair for pair in together.sure_pairs(explanation) if pair.effect * sign >= least]
+    both = [[explanation.players[i] for i in (pair.first, pair.second)] for pair in strong]
+    read = [two for two in both if all(_has_letters(player.text) for player in two)]
+    groups = [frozenset(player.group for player in two) for two in read]
+    return [two for two in groups if len(two) > 1]
 
 
-def _quoted(row: Row) -> str:
-    return f"“{one_line(row.player.text)}”"
+def _as_read(explanation: Explanation, groups: list[int]) -> str:
+    """Words in the order of the text: “How” + “many”."""
+    firsts = {player.group: player for player in reversed(explanation.players)}
+    players = sorted((firsts[group] for group in groups), key=lambda one: (one.segment, one.start))
+    return " + ".join(f"“{one_line(player.text)}”" for player in players)

@@ -35,6 +35,8 @@ AGREEMENT = (
 )
 LEAST = 0.005  # a fall of the probability that is shown as more than 0.00
 ALIKE, PARTLY = 0.8, 0.5  # the lowest agreement of two methods that rank alike, or partly
+CLOSE = 0.02  # figures of one text that are no further apart say the same
+HARDLY = 0.7  # a removal error that is little better than that of predicting no change
 LITTLE = "One text is little evidence: compare several before you settle on a method."
 _ADVICE = "Add --measure (measure=True) to see which one to trust on this text."
 
@@ -156,22 +158,32 @@ def verdict(comparison: Comparison) -> str:
 
 
 def _useful_ranking(comparison: Comparison) -> list[str]:
-    names = best_deletion(comparison)
-    return [name for name in names if (comparison.measured[name].deletion or 0) >= LEAST]
+    """The methods that find words that matter, none of the others clearly better."""
+    found = {name: f.deletion for name, f in comparison.measured.items() if f.deletion is not None}
+    least = max(LEAST, max(found.values(), default=0.0) - CLOSE)
+    return [name for name, deletion in found.items() if deletion >= least]
 
 
 def _useful_prediction(comparison: Comparison) -> list[str]:
-    names = best_removal(comparison)
-    return [name for name in names if (comparison.measured[name].removal_error or 0) < 1]
+    """The methods that predict removals better than nothing, none of the others clearly better."""
+    known = {name: f.removal_error for name, f in comparison.measured.items()}
+    found = {name: error for name, error in known.items() if error is not None and error < 1}
+    most = min(found.values(), default=0.0) + CLOSE
+    return [name for name, error in found.items() if error <= most]
 
 
 def _on_both(comparison: Comparison, names: Sequence[str]) -> str:
     figures = comparison.measured[names[0]]
     return (
-        f"Trust {listed(names)} most here: no other method finds words that matter more (deletion "
-        f"{figure(figures.deletion)}) or predicts better what happens when words are removed "
-        f"(removal error {figure(figures.removal_error)})."
+        f"Trust {listed(names)} most here: no other method finds words that matter clearly more "
+        f"(deletion {figure(figures.deletion)}) or predicts clearly better what removing words "
+        f"does (removal error {_error(figures.removal_error)})."
     )
+
+
+def _error(removal_error: float | None) -> str:
+    hardly = removal_error is not None and removal_error > HARDLY
+    return figure(removal_error) + (", hardly better than predicting no change" if hardly else "")
 
 
 def _on_ranking(comparison: Comparison, names: Sequence[str]) -> str:
@@ -187,8 +199,8 @@ def _on_ranking(comparison: Comparison, names: Sequence[str]) -> str:
 def _on_prediction(comparison: Comparison, names: Sequence[str]) -> str:
     if not names:
         return "No method predicts what removing words does better than predicting no change."
-    error = figure(comparison.measured[names[0]].removal_error)
-    return f"Trust {listed(names)} on how much a word changes (removal error {error})."
+    error = _error(comparison.measured[names[0]].removal_error)
+    return f"Trust {listed(names)} on what removing words does (removal error {error})."
 
 
 def measured_how(comparison: Comparison) -> str:

@@ -19,7 +19,7 @@ from piste.render.corpus_tables import MEANINGS, TableRow, one_side, pair_row, w
 from piste.render.figure import drawn, literal
 from piste.render.placement import Box
 from piste.render.plain import captured
-from piste.render.words import percent
+from piste.render.words import counted
 from piste.runs.word_summary import SPURIOUS_TEXTS, Summary
 from piste.runs.word_tally import Word
 
@@ -46,7 +46,7 @@ TOGETHER = (
 
 def headline(summary: Summary) -> str:
     """What was summarised, in one line."""
-    right = "" if summary.right is None else f", {percent(summary.right)} right"
+    right = "" if summary.right is None else f", {counted(summary.right)} right"
     failed = f", {summary.failed:,} failed" if summary.failed else ""
     words = f"{len(summary.words):,} words of {summary.texts:,} texts"
     named = summary.labels and one_side(summary)

@@ -120,7 +120,8 @@ def findings(summary: Summary) -> list[str]:
     mistakes = sum(one.texts for one in summary.mistakes)
     if mistakes and spoiling:
         names = said.listed([one_line(word.word, 20) for word in spoiling[:3]])
-        told.append(f"{mistakes:,} wrong predictions; most often decided by {names}.")
+        wrong = "1 wrong prediction" if mistakes == 1 else f"{mistakes:,} wrong predictions"
+        told.append(f"{wrong}, most often decided by {names}.")
     if spurious:
         names = said.listed([one_line(word.word, 20) for word in spurious[:5]])
         told.append(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from piste.render.clean import one_line
 from piste.render.html import level
-from piste.render.words import give_or_take, percent, signed
+from piste.render.words import counted, give_or_take, signed
 from piste.runs.class_summary import ClassCounts, Mistakes
 from piste.runs.excerpts import Excerpt
 from piste.runs.pair_summary import WordPair
@@ -16,10 +16,11 @@ from piste.runs.word_summary import LISTED_PAIRS, SPURIOUS_TEXTS, Summary
 from piste.runs.word_tally import Word
 
 MOST_CLASSES = 100
+NONE = 0.0005  # an error that is rounding
 BOTH_SIDES = 0.25  # of the occurrences on the other side: such a word is marked
 SPEAKING = 6  # words named for a class
 MARKS = {  # what rows are marked with, and what the page's filter calls it
-    "both sides": f"on both sides ({percent(BOTH_SIDES)} of the occurrences or more)",
+    "both sides": f"on both sides ({counted(BOTH_SIDES)} of the occurrences or more)",
     "mistakes": "decide wrong predictions",
     "spurious?": f"candidates for spurious words (in {SPURIOUS_TEXTS} labelled texts or more)",
 }
@@ -151,17 +152,17 @@ def _word_cells(word: Word, *, one_side: bool) -> dict[str, Cell]:
     """A word's row by column."""
     effect = Cell("")
     if word.effect is not None and word.effect_error is not None:
-        effect = Cell(signed(word.effect), word.effect, give_or_take(word.effect_error))
+        effect = Cell(signed(word.effect), word.effect, _error(word.effect_error, word.effect))
     return {
         "towards": Cell("" if one_side else one_line(word.label, 20)),
         "texts": Cell(f"{word.texts:,}", word.texts),
         "effect": effect,
         "lin": Cell("") if word.effect is not None else Cell(signed(word.lin), word.lin),
-        "value": Cell(signed(word.value), word.value, give_or_take(word.value_error)),
+        "value": Cell(signed(word.value), word.value, _error(word.value_error, word.value)),
         "importance": Cell(
-            signed(word.importance), word.importance, give_or_take(word.importance_error)
+            signed(word.importance), word.importance, _error(word.importance_error, word.importance)
         ),
-        "flips": Cell(percent(word.flips), word.flips) if word.flips else Cell(""),
+        "flips": Cell(counted(word.flips), word.flips) if word.flips else Cell(""),
         "lift": Cell("") if word.lift is None else Cell(points(word.lift), word.lift),
         "wrong": Cell(f"{word.wrong:,}", word.wrong) if word.wrong else Cell(""),
     }
@@ -212,7 +213,7 @@ def pair_row(pair: WordPair, summary: Summary, scale: float = 1.0) -> TableRow:
         {
             "towards": Cell("" if one_side(summary) else one_line(pair.label, 20)),
             "texts": Cell(f"{pair.texts:,}", pair.texts),
-            "together": Cell(signed(pair.effect), pair.effect, give_or_take(pair.error)),
+            "together": Cell(signed(pair.effect), pair.effect, _error(pair.error, pair.effect)),
             "listed": Cell(f"{pair.listed:,}", pair.listed),
             "where listed": Cell(signed(pair.listed_effect), pair.listed_effect),
         },
@@ -254,8 +255,13 @@ def _class_row(counts: ClassCounts, summary: Summary) -> TableRow:
     )
 
 
+def _error(error: float, number: float) -> str:
+    """A standard error; that of the model's own answers is rounding, and is not told."""
+    return give_or_take(error, abs(number)) if error >= NONE else ""
+
+
 def _share(share: float | None) -> Cell:
-    return Cell("") if share is None else Cell(percent(share), share)
+    return Cell("") if share is None else Cell(counted(share), share)
 
 
 def speaking(summary: Summary, label: str, most: int = SPEAKING) -> list[str]:
@@ -275,7 +281,7 @@ def _mistakes(summary: Summary, most: int) -> PageTable:
         "Wrong predictions",
         "labelled → predicted",
         [_mistake_row(one, summary) for one in shown],
-        unit="kinds of mistakes",
+        unit="kind of mistake" if len(shown) == 1 else "kinds of mistakes",
         why="The strongest word for the wrong label of each text, counted. Open a row for the"
         " mistakes of which the model is surest.",
     )

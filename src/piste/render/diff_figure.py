@@ -13,6 +13,8 @@ from piste.render import diff_words as said
 from piste.render import words
 from piste.render.clean import one_line
 from piste.render.comparison_figure import INK, QUIET, RULE, Canvas
+from piste.render.diff_rows import Step
+from piste.render.diff_rows import steps as steps_of
 from piste.render.diff_texts import shades
 from piste.render.figure import FOOTNOTE_LEADING, MARGIN, WIDTH, drawn, literal
 from piste.render.paragraph import LEADING, SIZE, Ruler, TextLine, colour, paint, pieces, wrap
@@ -41,7 +43,7 @@ def draw(diff: Diff, path: str | os.PathLike[str] | None = None) -> Figure:
 def _figure(diff: Diff) -> Figure:
     head = textwrap.wrap(said.headline(diff), HEAD_CHARACTERS)
     answers = [f"{side}: {told}" for side, told in said.answers(diff)]
-    texts, steps, notes = _texts(diff), said.steps(diff, BARS), _notes(diff)
+    texts, steps, notes = _texts(diff), steps_of(diff, BARS), _notes(diff)
     text_room = sum(TITLE + LEADING * len(lines) + GAP for _, lines in texts)
     bars_room = LANE * (len(steps) + 2) + GAP
     top = MARGIN + HEAD_LEADING * len(head) + FOOTNOTE_LEADING * len(answers) + GAP
@@ -77,7 +79,7 @@ def _lines(explanation: Explanation, strengths: FloatArray) -> list[TextLine]:
     return wrap(pieces(parts, strengths, Ruler(SIZE)), TEXT_WIDTH)
 
 
-def _waterfall(canvas: Canvas, diff: Diff, steps: Sequence[said.Step], down: float) -> None:
+def _waterfall(canvas: Canvas, diff: Diff, steps: Sequence[Step], down: float) -> None:
     start, end = diff.before.target.score, diff.after.target.score
     ends = [start, end, *(step.start for step in steps), *(step.end for step in steps)]
     low, reach = min(ends), max(ends) - min(ends)
@@ -112,9 +114,9 @@ def _lane(canvas: Canvas, down: float, told: tuple[str, str], weight: str = "nor
 
 
 def _notes(diff: Diff) -> list[str]:
-    pairs = [said.pair_sentence(diff, pair) for pair in diff.pairs[: said.PAIRS]]
+    pairs = [said.pair_sentence(diff, pair) for pair in said.pairs(diff)]
     away, towards = said.colour_key(diff)
     key = f"Blue {towards}, orange {away}. {said.adding_up(diff)}"
     warnings = [f"Warning: {warning}" for warning in said.warnings(diff)]
-    notes = [*pairs, key, *warnings, said.made(diff)]
+    notes = [*warnings, *pairs, key, said.made(diff)]
     return [line for note in notes for line in textwrap.wrap(note, NOTE_CHARACTERS)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jinja2 import Environment
@@ -10,10 +11,12 @@ from markupsafe import Markup
 
 from piste.render import diff_words as said
 from piste.render import words
+from piste.render.diff_rows import Row, Step, named, steps
+from piste.render.diff_rows import rows as rows_of
 from piste.render.diff_texts import shades
 from piste.render.html import assets, framed, hue, level, policy_of
 from piste.render.segments import lead, segments
-from piste.result.difference import Diff, WordChange
+from piste.result.difference import Diff
 from piste.result.explanation import Explanation
 
 BARS = 200.0  # width of the bars, in their own units
@@ -36,7 +39,7 @@ class Stretch:
 class Bar:
     """A step of the way from one score to the other, as drawn."""
 
-    step: said.Step
+    step: Step
     row: int | None
     x: float
     width: float
@@ -49,8 +52,7 @@ def page(diff: Diff, compact: bool = False) -> str:
     compact: the headline and the texts, all else folded, for a cell of a notebook.
     """
     environment, css, script = _sources()
-    rows = {id(word): index for index, word in enumerate(diff.words)}
-    steps = said.steps(diff)
+    rows, way = rows_of(diff), steps(diff)
     return environment.get_template("diff.html.j2").render(
         d=diff,
         compact=compact,
@@ -61,10 +63,9 @@ def page(diff: Diff, compact: bool = False) -> str:
         policy=policy_of(css, script),
         texts=_texts(diff, rows),
         answers=said.answers(diff),
-        bars=_bars(diff, steps, rows),
-        marks=_marks(diff, steps),
-        listed=diff.top(LISTED),
-        rows=rows,
+        bars=_bars(diff, way, rows),
+        marks=_marks(diff, way),
+        listed=[(named(diff, row), row) for row in rows[:LISTED]],
     )
 
 
@@ -82,7 +83,7 @@ def _sources() -> tuple[Environment, str, str]:
     return environment, css + read("diff.css")[0], read("comparison.js")[0] + read("frame.js")[0]
 
 
-def _texts(diff: Diff, rows: dict[int, int]) -> list[tuple[str, list[Stretch]]]:
+def _texts(diff: Diff, rows: Sequence[Row]) -> list[tuple[str, list[Stretch]]]:
     """The texts under their titles; one text under two models is shown once."""
     both = list(zip(said.sides(diff), (diff.before, diff.after), shades(diff), strict=True))
     if diff.of_models:
@@ -94,8 +95,13 @@ def _texts(diff: Diff, rows: dict[int, int]) -> list[tuple[str, list[Stretch]]]:
     ]
 
 
-def _stretches(diff: Diff, ex: Explanation, side: str, rows: dict[int, int]) -> list[Stretch]:
-    owners: dict[int, WordChange] = {i: w for w in diff.words for i in getattr(w, side)}
+def _stretches(diff: Diff, ex: Explanation, side: str, rows: Sequence[Row]) -> list[Stretch]:
+    owners = {
+        player: (index, row)
+        for index, row in enumerate(rows)
+        for word in row.same
+        for player in getattr(word, side)
+    }
     strengths = shades(diff)[side == "after"]
     stretches = []
     for part in segments(ex):
@@ -103,15 +109,13 @@ def _stretches(diff: Diff, ex: Explanation, side: str, rows: dict[int, int]) -> 
         if player is None:
             stretches.append(Stretch(part.text))
             continue
-        word, strength = owners[player], float(strengths[player])
-        title = f"{said.named(diff, word)}: {words.signed(word.change, said.reach(diff))}"
-        stretches.append(
-            Stretch(part.text, rows[id(word)], word.kind, hue(strength), level(strength), title)
-        )
+        (index, row), strength = owners[player], float(strengths[player])
+        title = f"{named(diff, row)}: {words.signed(row.change, said.reach(diff))}"
+        stretches.append(Stretch(part.text, index, row.kind, hue(strength), level(strength), title))
     return stretches
 
 
-def _marks(diff: Diff, steps: list[said.Step]) -> list[tuple[float, str]]:
+def _marks(diff: Diff, steps: list[Step]) -> list[tuple[float, str]]:
     """Where the scores before and after stand on the bars."""
     low, scale = _axis(diff, steps)
     ends = (diff.before.target.score, diff.after.target.score)
@@ -119,12 +123,13 @@ def _marks(diff: Diff, steps: list[said.Step]) -> list[tuple[float, str]]:
     return [((end - low) * scale, name) for end, name in zip(ends, names, strict=True)]
 
 
-def _bars(diff: Diff, steps: list[said.Step], rows: dict[int, int]) -> list[Bar]:
+def _bars(diff: Diff, steps: list[Step], rows: Sequence[Row]) -> list[Bar]:
     low, scale = _axis(diff, steps)
+    places = {row.same: index for index, row in enumerate(rows)}
     return [
         Bar(
             step,
-            None if step.word is None else rows[id(step.word)],
+            None if step.row is None else places[step.row.same],
             x=(min(step.start, step.end) - low) * scale,
             width=max(abs(step.change) * scale, 1.0),
             hue="f" if step.change > 0 else "a",
@@ -133,7 +138,7 @@ def _bars(diff: Diff, steps: list[said.Step], rows: dict[int, int]) -> list[Bar]
     ]
 
 
-def _axis(diff: Diff, steps: list[said.Step]) -> tuple[float, float]:
+def _axis(diff: Diff, steps: list[Step]) -> tuple[float, float]:
     """The lowest score of the way, and units of a bar for one of the score."""
     ends = [end for step in steps for end in (step.start, step.end)]
     ends += [diff.before.target.score, diff.after.target.score]

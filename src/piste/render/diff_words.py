@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from piste.decision import LOG_ODDS, RAW
 from piste.render import answer, together, trust, words
 from piste.render.clean import one_line
+from piste.render.diff_rows import NO_CHANGE
 from piste.result.difference import Diff, WordChange
 from piste.result.explanation import Explanation, Target
 from piste.result.pair_changes import PairChange
@@ -14,29 +13,12 @@ from piste.result.parts import is_sure
 from piste.result.scores import score
 
 MOST = 3  # reasons in the headline
-SHOWN = 12  # rows of their own, in the terminal and the figure
 PAIRS = 5  # sentences on pairs
 _ERRORS = (
     "±: the standard error of the change. The two explanations are estimated independently, so the"
     " errors add in quadrature"
 )
 SIDES = ("before", "after")
-NO_CHANGE = 0.005  # on the scale: shown, both scores are the same
-
-
-@dataclass(frozen=True)
-class Step:
-    """One bar from the score before to the score after."""
-
-    label: str
-    start: float
-    end: float
-    word: WordChange | None = None
-    error: float | None = None
-
-    @property
-    def change(self) -> float:
-        return self.end - self.start
 
 
 def headline(diff: Diff) -> str:
@@ -112,11 +94,22 @@ def _because(diff: Diff) -> str:
         empty = [words.signed(ex.base or 0.0) for ex in (diff.before, diff.after)]
         named = [f"the empty text scores {empty[1]} rather than {empty[0]}", *named[: MOST - 1]]
         sizes = [abs(base), *sizes[: MOST - 1]]
+    named = _gathered(diff, chosen, named)
     if not named:
         return f"; no single {diff.after.unit} stands out"
     if sum(sizes) < answer.MAINLY * _carried(diff):
         return f"; many small changes add up, the largest: {words.listed(named)}"
     return f", mainly because {words.listed(named)}"
+
+
+def _gathered(diff: Diff, chosen: list[list[WordChange]], named: list[str]) -> list[str]:
+    """The reasons with all that was added, or removed, said at once: “not” and “dull” were ..."""
+    for kind in ("added", "removed"):
+        some = [same for same in chosen if same[0].kind == kind]
+        if len(some) > 1 and len(some) == len(named):
+            quoted = [f"“{one_line(''.join(diff.text_of(same[0])))}”" for same in some]
+            return [f"{words.listed(quoted)} were {kind}"]
+    return named
 
 
 def reason(diff: Diff, same: list[WordChange]) -> str:
@@ -128,10 +121,12 @@ def reason(diff: Diff, same: list[WordChange]) -> str:
         return f"{old} became {new}{times}"
     if kind != "kept":
         return f"{new if kind == 'added' else old} was {kind}{times}"
-    was, now = (
-        words.signed(sum(getattr(word, f"score_{side}") for word in same)) for side in SIDES
-    )
-    return f"{new}{times} counts {now} rather than {was}"
+    was, now = (sum(getattr(word, f"score_{side}") for word in same) for side in SIDES)
+    scores = f"{words.signed(now)} instead of {words.signed(was)}"
+    if was * now >= 0 or diff.after.target.scale == RAW:
+        return f"{new}{times} now counts {scores}"
+    side = "for" if now > 0 else "against"
+    return f"{new}{times} now speaks {side} {words.named(diff.after.target)} ({scores})"
 
 
 def sides(diff: Diff) -> tuple[str, str]:
@@ -143,7 +138,7 @@ def sides(diff: Diff) -> tuple[str, str]:
 
 
 def reach(diff: Diff) -> float:
-    """The largest number beside which changes are read: smaller than a thousandth reads 0.00."""
+    """The largest number beside which changes are read: beside it, much smaller ones read 0.00."""
     ends = [abs(ex.target.score) for ex in (diff.before, diff.after)]
     return max([*ends, *(abs(word.change) for word in diff.words)])
 
@@ -154,45 +149,24 @@ def answers(diff: Diff) -> list[tuple[str, str]]:
     for side, ex, chosen in zip(
         sides(diff), (diff.before, diff.after), diff.decisions, strict=True
     ):
-        told = words.decision(ex.target)
-        if chosen is not None and chosen != ex.target.label:
-            told = f"{one_line(chosen)} ({told})"
-        found.append((side, told))
+        found.append((side, _told(ex.target, chosen)))
     return found
 
 
-def named(diff: Diff, word: WordChange) -> str:
-    """A row's title: "How many → Where", "+ not", "− not", "film"."""
-    old, new = (one_line(text, 28) for text in diff.text_of(word))
-    if word.kind == "changed":
-        return f"{old} → {new}"
-    if word.kind == "added":
-        return f"+ {new}"
-    return f"− {old}" if word.kind == "removed" else new
+def _told(target: Target, chosen: str | None) -> str:
+    """The decision with the explained label's share: "positive; negative has 21 % (...)"."""
+    score, share = words.score_of(target), target.probability
+    if share is None or target.against is not None:
+        return words.decision(target)
+    if chosen is None or chosen == target.label:
+        return f"{one_line(target.label)}, {words.percent(share)} ({score})"
+    return f"{one_line(chosen)}; {one_line(target.label)} has {words.percent(share)} ({score})"
 
 
-def steps(diff: Diff, most: int = SHOWN) -> list[Step]:
-    """From the score before to the score after: base, changes beyond chance, then all others."""
-    here, done = diff.before.target.score, []
-    if diff.base:
-        done.append(Step("empty text", here, here + diff.base))
-        here += diff.base
-    rows = [word for word in diff.top(len(diff.words)) if word.change]
-    sure = [word for word in rows if is_sure(word.change, word.error or 0.0)]
-    shown = sure if len(sure) <= most + 1 else sure[:most]
-    shown = shown if len(rows) > len(shown) + 1 else rows  # one that is left has its own name
-    for word in shown:
-        done.append(Step(named(diff, word), here, here + word.change, word, word.error))
-        here += word.change
-    end, others = diff.after.target.score, len(rows) - len(shown)
-    if others:
-        there = end - (0.0 if diff.adds_up else diff.left)
-        name = f"other {diff.after.unit}s" if shown else f"{diff.after.unit}s"
-        done.append(Step(f"{others} {name}", here, there))
-        here = there
-    if not diff.adds_up and abs(diff.left) >= NO_CHANGE:
-        done.append(Step(f"not told by {diff.after.method}", here, end))
-    return done
+def pairs(diff: Diff) -> list[PairChange]:
+    """The changed interactions that matter beside the changes of words, strongest first."""
+    least = together.WORTH * max((abs(word.change) for word in diff.words), default=0.0)
+    return [pair for pair in diff.pairs if abs(pair.change) >= least][:PAIRS]
 
 
 def pair_sentence(diff: Diff, pair: PairChange) -> str:
@@ -205,7 +179,7 @@ def pair_sentence(diff: Diff, pair: PairChange) -> str:
     if pair.before is None:
         return f"{new} act together now: {amount}"
     moved = f"{was} before, {now} after ({amount})"
-    return f"{new}: {moved}" if old == new else f"{new}, in the place of {old}: {moved}"
+    return f"{new}: {moved}" if old == new else f"{new}, in place of {old}: {moved}"
 
 
 def _pair(explanation: Explanation, pair: tuple[int, int] | None) -> str:

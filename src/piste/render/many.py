@@ -15,7 +15,7 @@ from piste.many import Failure, Pairing, counted
 from piste.render import answer, words
 from piste.render.clean import one_line
 from piste.render.corpus_html import sources
-from piste.render.html import framed, hue, level, policy_of
+from piste.render.html import framed, hue, level, policy_of, source
 from piste.render.plain import captured, plain
 from piste.render.segments import Segment, segments, shade
 from piste.render.shades import strengths
@@ -126,7 +126,7 @@ def _table(lines: Sequence[Line]) -> Table:
 def fragment(pairings: Sequence[Pairing], complete: bool) -> str:
     """The same for a notebook, in a frame of its own."""
     environment, css, _ = sources()
-    title = headline(pairings, complete)
+    title, script = headline(pairings, complete), source("frame.js")
     document = environment.get_template("many.html.j2").render(
         title=title,
         decisions=decisions(pairings),
@@ -134,7 +134,8 @@ def fragment(pairings: Sequence[Pairing], complete: bool) -> str:
         rest=_rest(pairings, SHOWN_PAGE),
         use=USE,
         css=Markup(css),
-        policy=policy_of(css, ""),
+        script=Markup(script),
+        policy=policy_of(css, script),
     )
     return framed(document, title, FRAME_HEIGHT)
 

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from piste.render import waterfall, words
-from piste.render.clean import one_line
+from piste.render.clean import one_line, shorten
 from piste.render.plain import plain
 from piste.render.shades import AGAINST, FOR, sided
 from piste.render.waterfall import Step
@@ -36,6 +36,13 @@ class Line:
     scores: dict[str, Text]
     bar: Callable[[int], Text]  # by its width
     style: str = ""
+    tail: str = ""  # of the name: is not cut where that has no room
+
+    def named(self, width: int) -> str:
+        """The name in at most so many columns, cut in the middle."""
+        room = max(width - cell_len(self.tail), 1)
+        shorter = (shorten(self.name, length) for length in range(len(self.name), 0, -1))
+        return f"{next((one for one in shorter if cell_len(one) <= room), '…')}{self.tail}"
 
 
 def table(explanation: Explanation, top: int, width: int) -> Table:
@@ -47,18 +54,19 @@ def table(explanation: Explanation, top: int, width: int) -> Table:
     steps = waterfall.steps(explanation, top, slack=0)
     lines = _waterfall(explanation, steps, top) if steps else _both_sides(explanation, top)
     most = BAR if steps else 2 * HALF_BAR + 1
-    least = SHORT_BAR if steps else most
+    key = _key(explanation, bool(steps))
+    least = max(SHORT_BAR, len(key)) if steps else most
     fit = _Fit.of(_title(explanation, top, bool(steps)), lines, names(explanation), width, least)
     bar = min(most, fit.rest)
     shown = Table(box=None, header_style="bold", padding=(0, 2, 0, 0), pad_edge=False)
     shown.add_column(plain(f"  {fit.title}"), no_wrap=True, width=fit.name + 2, overflow="ellipsis")
     for name in fit.scores:
         shown.add_column(plain(heading(name)), justify="right", no_wrap=True)
-    shown.add_column(_key(explanation, bool(steps), bar), no_wrap=True)
+    shown.add_column(key if bar >= len(key) else Text(), no_wrap=True)
     for line in lines:
         cells = [line.scores.get(name, Text()) for name in fit.scores]
         drawn = line.bar(bar) if bar >= NO_BAR else Text()
-        shown.add_row(plain(f"  {line.name}"), *cells, drawn, style=line.style)
+        shown.add_row(plain(f"  {line.named(fit.name)}"), *cells, drawn, style=line.style)
     return shown
 
 
@@ -88,7 +96,7 @@ class _Fit:
     def of(
         cls, title: str, lines: Sequence[Line], scores: list[str], width: int, least: int
     ) -> _Fit:
-        longest = max(map(cell_len, [title, *(line.name for line in lines)]))
+        longest = max(map(cell_len, [title, *(line.name + line.tail for line in lines)]))
         widths = [
             2 + max([len(heading(score)), *(len(line.scores.get(score, "")) for line in lines)])
             for score in scores
@@ -112,9 +120,7 @@ def _title(explanation: Explanation, top: int, adding: bool) -> str:
     return explanation.unit if adding or rows <= top else f"{explanation.unit}, {top} of {rows:,}"
 
 
-def _key(explanation: Explanation, adding: bool, bar: int) -> Text:
-    if bar < NO_BAR:
-        return Text()
+def _key(explanation: Explanation, adding: bool) -> Text:
     if not sided(explanation):
         return Text(f"{'':>{HALF_BAR}}│weight")
     down, up = words.sides(explanation.target)
@@ -130,10 +136,12 @@ def _waterfall(explanation: Explanation, steps: Sequence[Step], top: int) -> lis
     scale = _Scale(min(ends), max(ends))
     empty = "(empty text)" if explanation.second is None else "(empty texts)"
     lines = [_edge(empty, primary, steps[0].start, scale)]
-    for step, row in zip(steps, explanation.top(top), strict=False):
+    words_of = [step for step in steps if step.group is not None]
+    for step, row in zip(words_of, explanation.top(len(words_of)), strict=True):
         scores = _scores(row, explanation)
-        lines.append(Line(name_of(row, explanation), scores, _from_to(step, scale)))
-    for step in steps[len(lines) - 1 :]:
+        name, tail = _name(row, explanation)
+        lines.append(Line(name, scores, _from_to(step, scale), tail=tail))
+    for step in steps[len(words_of) :]:
         change = {primary: plain(words.signed(step.change, words.largest(explanation, primary)))}
         lines.append(Line(step.label, change, _from_to(step, scale), "dim"))
     return [*lines, _edge("= score", primary, target.score, scale)]
@@ -172,11 +180,11 @@ def _from_to(step: Step, scale: _Scale) -> Callable[[int], Text]:
 def _both_sides(explanation: Explanation, top: int) -> list[Line]:
     rows = explanation.top(top)
     most = max((abs(row.scores[explanation.primary]) for row in rows), default=0.0)
-    primary = explanation.primary
-    return [
-        Line(name_of(row, explanation), _scores(row, explanation), _to_a_side(row, primary, most))
-        for row in rows
-    ]
+    primary, lines = explanation.primary, []
+    for row in rows:
+        (name, tail), bar = _name(row, explanation), _to_a_side(row, primary, most)
+        lines.append(Line(name, _scores(row, explanation), bar, tail=tail))
+    return lines
 
 
 def _to_a_side(row: Row, primary: str, most: float) -> Callable[[int], Text]:
@@ -193,9 +201,14 @@ def _to_a_side(row: Row, primary: str, most: float) -> Callable[[int], Text]:
 
 def name_of(row: Row, explanation: Explanation) -> str:
     """A word as a label: how often it stands in the text, and in which of two."""
+    return "".join(_name(row, explanation))
+
+
+def _name(row: Row, explanation: Explanation) -> tuple[str, str]:
+    """The word, and what is not cut where there is little room."""
     times = f" {row.occurrences}×" if row.occurrences > 1 else ""
     which = f" (text {row.player.segment + 1})" if explanation.second is not None else ""
-    return f"{one_line(row.player.text, NAME - len(times) - len(which))}{times}{which}"
+    return one_line(row.player.text, NAME - len(times) - len(which)), f"{times}{which}"
 
 
 def _scores(row: Row, explanation: Explanation) -> dict[str, Text]:

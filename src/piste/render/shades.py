@@ -14,6 +14,7 @@ RGB = tuple[int, int, int]
 FOR: RGB = (31, 119, 214)
 AGAINST: RGB = (222, 104, 0)
 OUTLIER = 2.0  # times the second strongest: a stronger one would pale all others
+FLOOR = 0.1  # of the strongest: beside one that is all there is, the others stay pale
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ def scale(explanation: Explanation, name: str | None = None) -> Scale:
     sizes = sorted(strongest.values(), reverse=True)
     top = sizes[0] if sizes else 0.0
     second = sizes[1] if len(sizes) > 1 else 0.0
-    full = min(top, OUTLIER * second) if second > 0 else top
+    full = min(top, max(OUTLIER * second, FLOOR * top)) if second > 0 else top
     return Scale(none, full, full < top)
 
 

@@ -10,6 +10,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
+from piste.arrays import FloatArray
 from piste.render import answer, rows, together, trust, waterfall, words
 from piste.render.clean import one_line, visible
 from piste.render.plain import captured
@@ -50,7 +51,8 @@ def show(explanation: Explanation, console: Console | None = None, view: View = 
     if not view.brief:
         if facts := _facts(explanation):
             console.print(_plain(facts, "dim"))
-        parts = [_indented(_highlighted(explanation)), *parts, *_more(explanation, view, console)]
+        text = highlighted(explanation, strengths(explanation), CHARACTERS)
+        parts = [_indented(text), *parts, *_more(explanation, view, console)]
     for part in parts:
         console.print(Padding(part, (1, 0, 0, 0)))
 
@@ -90,10 +92,10 @@ def _more(explanation: Explanation, view: View, console: Console) -> list[Render
     return [*parts, _trust(explanation, view)]
 
 
-def _highlighted(explanation: Explanation) -> Text:
-    shades = strengths(explanation)
+def highlighted(explanation: Explanation, shades: FloatArray, characters: int) -> Text:
+    """The text in colours by player, of a long one what stands around the strongest."""
     text = Text()
-    for part in excerpt(segments(explanation), shades, CHARACTERS):
+    for part in excerpt(segments(explanation), shades, characters):
         calm = re.sub(r"\n{3,}", "\n\n", visible(part.text))
         text.append_text(_plain(calm, _style(shade(part, shades))))
     return text

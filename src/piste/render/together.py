@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 
 from piste.render.clean import one_line
-from piste.render.words import give_or_take, listed, signed
+from piste.render.words import give_or_take, largest, listed, signed
 from piste.result.explanation import Explanation
 from piste.result.parts import SURE, Pair, PlayerSet, is_sure
 
@@ -15,6 +15,7 @@ SHOWN = 5  # pairs in a sentence each
 SEARCHED = 40  # the strongest pairs, from which those are chosen that are shown
 NAMED = 5  # words of a set; the others are counted
 NOTABLE = 0.05  # of the interaction: a word that says less on one side is not turned
+WORTH = 0.05  # of the strongest effect or interaction: less than that is not worth a sentence
 
 
 @dataclass(frozen=True)
@@ -26,9 +27,15 @@ class Link:
 
 
 def links(explanation: Explanation, most: int = SHOWN) -> list[Link]:
-    """The strongest interactions beyond chance; of equal words, the strongest two places."""
+    """The strongest interactions beyond chance; of equal words, the strongest two places.
+
+    Those that matter beside what the words do: a twentieth of the strongest effect at least.
+    """
     found: dict[frozenset[int], Link] = {}
-    for pair in sure_pairs(explanation):
+    pairs = sure_pairs(explanation)
+    sizes = [abs(pair.effect) for pair in pairs[:1]]
+    least = WORTH * max([*sizes, largest(explanation, explanation.primary)])
+    for pair in (pair for pair in pairs if abs(pair.effect) >= least):
         groups = frozenset(explanation.players[index].group for index in (pair.first, pair.second))
         found.setdefault(groups, Link(pair, _sentence(explanation, pair)))
     return list(found.values())[:most]

@@ -11,8 +11,8 @@ from piste.methods.lime import NEAR
 from piste.models.backends.function import UNSTEADY
 from piste.models.pairs import ONE_TEXT
 from piste.options import EFFORTS
-from piste.render.words import percent, signed
-from piste.result.explanation import Explanation
+from piste.render.words import percent, signed, typical
+from piste.result.explanation import Explanation, Target
 from piste.result.facts import FEW_CHECKS, GROUPS, LOW, Agreement, Stopped
 from piste.result.scores import score
 from piste.text.encoding import UNREAD, UNTOLD
@@ -164,7 +164,7 @@ def headline(explanation: Explanation) -> str:
     parts = []
     for kind, check in explanation.fidelity.checks.items():
         if kind == "convergence":
-            return _agreement(kind, check, explanation.target.scale)
+            return _agreement(kind, check, explanation.target)
         figure = "" if check.r2 is None else f"R² {_r2(check.r2)} "
         if kind == GROUPS:
             parts.append(f"unknown for the text itself ({figure}on {_where(kind, 2)})")
@@ -178,9 +178,9 @@ def _fidelity(explanation: Explanation) -> list[Statement]:
         return [Statement(_exactly(explanation), topic=Topic.FIDELITY)]
     if explanation.fidelity is None:
         return [_not_measured(explanation)]
-    statements, scale = [], explanation.target.scale
+    statements, target = [], explanation.target
     for kind, check in explanation.fidelity.checks.items():
-        statements.append(Statement(_agreement(kind, check, scale), topic=Topic.FIDELITY))
+        statements.append(Statement(_agreement(kind, check, target), topic=Topic.FIDELITY))
         if check.r2 is not None and check.r2 < LOW:
             statements.append(Statement(_low(kind, check.r2, explanation), warning=True))
     return statements
@@ -223,10 +223,11 @@ def _not_measured(explanation: Explanation) -> Statement:
     return Statement(text, warning=True, topic=Topic.FIDELITY)
 
 
-def _agreement(kind: str, check: Agreement, scale: str) -> str:
-    error = f"typical error {check.rmse:.2g}"
+def _agreement(kind: str, check: Agreement, target: Target) -> str:
+    size, scale = typical(check.rmse, target.score), target.scale
+    error = f"typical error {size}"
     if kind == "convergence":
-        return f"The scores add up to the difference from the baseline within {check.rmse:.2g}."
+        return f"The scores add up to the difference from the baseline (off by {size})."
     where = f"{check.samples:,} {_where(kind, check.samples)}"
     if check.r2 is None and check.samples < FEW_CHECKS:
         verb = "is" if check.samples == 1 else "are"

@@ -10,6 +10,7 @@ from piste.result.explanation import Explanation, Row
 from piste.result.scores import score
 
 MOST = 8  # words with a step of their own
+LABEL = 24  # characters of a word
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,8 @@ def steps(explanation: Explanation, most: int = MOST, slack: int = 1) -> list[St
     here, done = explanation.base, []
     for row in shown:
         there = here + row.scores[name]
-        done.append(Step(_label(row), here, there, row.errors.get(name), row.player.group))
+        error, group = row.errors.get(name), row.player.group
+        done.append(Step(_label(row, explanation), here, there, error, group))
         here = there
     others = len(rows) - len(shown)
     if others:
@@ -53,6 +55,7 @@ def steps(explanation: Explanation, most: int = MOST, slack: int = 1) -> list[St
     return done
 
 
-def _label(row: Row) -> str:
+def _label(row: Row, explanation: Explanation) -> str:
     times = f" {row.occurrences}×" if row.occurrences > 1 else ""
-    return f"{one_line(row.player.text)}{times}"
+    which = f" (text {row.player.segment + 1})" if explanation.second is not None else ""
+    return f"{one_line(row.player.text, LABEL)}{times}{which}"

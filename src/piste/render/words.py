@@ -10,6 +10,7 @@ from piste.result.explanation import Explanation, Target
 from piste.result.scores import CLASS, score
 
 NOTHING = 1e-3  # of the largest number beside it: a smaller one reads 0.00
+HARDLY = 5e-3  # of the largest, for numbers that two decimals do not show
 _SIDES = "Above 0 it speaks for {label}, below 0 against"
 _BOTH = "Above 0 it speaks for “{label}”, below 0 for “{rival}”"
 _UP = "Above 0 it speaks for a higher number, below 0 for a lower one"
@@ -28,7 +29,7 @@ def signed(number: float, largest: float = 0.0) -> str:
         return "–"
     if number == 0:
         return "0"
-    if abs(number) < NOTHING * largest:
+    if _is_lost(abs(number), largest):
         return "0.00"
     if 0.005 <= abs(number) < 10_000:
         return f"{number:+.2f}".replace("-", "−")
@@ -36,6 +37,11 @@ def signed(number: float, largest: float = 0.0) -> str:
         return f"{number:+.3f}".replace("-", "−")
     digits, power = f"{number:+.1e}".split("e")
     return f"{digits}e{int(power)}".replace("-", "−")
+
+
+def _is_lost(size: float, largest: float) -> bool:
+    """Whether nobody reads a number of this size beside one of the other."""
+    return size < max(NOTHING * largest, min(HARDLY * largest, 0.005))
 
 
 def percent(share: float) -> str:
@@ -48,10 +54,20 @@ def percent(share: float) -> str:
     return f"{share * 100:.{digits}f} %"
 
 
+def counted(share: float) -> str:
+    """A share of things that were counted: 100 % is all of them."""
+    return "100 %" if share == 1 else "0 %" if share == 0 else percent(share)
+
+
 def score_of(target: Target) -> str:
-    """The model's score, on one line: "log-odds +3.90"."""
+    """The model's score, on one line: "log-odds +3.90"; a number of any meaning, as it is."""
     scale = target.scale if target.against is None else LOG_ODDS  # the label says against whom
-    return f"{scale} {signed(target.score)}"
+    return f"{scale} {plainly(target)}"
+
+
+def plainly(target: Target) -> str:
+    """The model's score: with a sign where it is for or against, else without a plus."""
+    return signed(target.score).removeprefix("+" if target.scale == RAW else "")
 
 
 def named(target: Target, limit: int = 40) -> str:
@@ -96,7 +112,7 @@ def give_or_take(error: float, largest: float = 0.0) -> str:
     """A standard error, short: ±0.05; largest: as for `signed`."""
     if not error:
         return "±0"
-    if error < NOTHING * largest:
+    if _is_lost(error, largest):
         return "±0.00"
     if 0.005 <= error < 100:
         return f"±{error:.2f}"
@@ -106,6 +122,18 @@ def give_or_take(error: float, largest: float = 0.0) -> str:
         return f"±{error:,.0f}"
     digits, power = f"{error:.0e}".split("e")
     return f"±{digits}e{int(power)}".replace("-", "−")
+
+
+def typical(error: float, score: float) -> str:
+    """A typical error, short: 0.33, 1,240, under 0.001.
+
+    score: the text's, which tells the order of size: of tiny ones, tiny errors are told.
+    """
+    if error >= 100:
+        return f"{error:,.0f}"
+    if error < 0.0005 and abs(score) >= 0.05:
+        return "under 0.001"
+    return f"{error:.2g}"
 
 
 def listed(names: Sequence[str]) -> str:

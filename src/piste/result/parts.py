@@ -12,7 +12,7 @@ import numpy as np
 from piste.arrays import BoolArray, FloatArray
 from piste.errors import SettingError
 
-NOT_TURNED = "No set of up to"  # how the note begins where no set was found
+NOT_TURNED = "No removal of"  # how the note begins where no set was found
 NEAR = 0.3  # share of the players that a part near the text keeps, at least
 MOST_COMPLETE = 12  # players of a text whose 4,096 parts may all be asked
 SURE = 2.0  # standard errors beyond which a number is not taken for chance

@@ -120,10 +120,12 @@ def _is_whole(text: str, start: int, end: int) -> bool:
 
 
 def stripped(token: str) -> str:
-    """A piece without the marks of its tokenizer: ##ing, Ġfilm, ▁film, film</w>."""
+    """A piece without the marks of its tokenizer: ##ing, Ġfilm, ▁film, film</w>, fil@@."""
     bare = token.strip(MARKS)
     if bare.startswith("##") and len(bare) > 2:
         bare = bare[2:]
+    if bare.endswith("@@") and len(bare) > 2:
+        bare = bare[:-2]
     return bare.removesuffix("</w>")
 
 

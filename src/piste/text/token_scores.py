@@ -19,6 +19,7 @@ from piste.text.token_alignment import complete, stripped
 from piste.text.units import Span
 
 SPREADS = ("split", "repeat")
+UNKNOWN = "[UNK]"  # stands for whatever a tokenizer calls it
 # What else the tokenizer would return, or in which form: it changes none of the tokens.
 NO_MATTER = ("return_tensors", "return_offsets_mapping", "return_special_tokens_mask")
 
@@ -133,11 +134,18 @@ def _aligned(
     """By a slow tokenizer, which gives no offsets: its tokens are looked for in the text."""
     encoded = tokenizer(text, pair, return_special_tokens_mask=True, **options)
     tokens = tokenizer.convert_ids_to_tokens(encoded["input_ids"])
-    inside = [index for index, special in enumerate(encoded["special_tokens_mask"]) if not special]
+    unknown = getattr(tokenizer, "unk_token", None)
+    tokens = [UNKNOWN if token == unknown else token for token in tokens]
+    special = encoded["special_tokens_mask"]
+    # A tokenizer may take what it does not know for special, too.
+    inside = [i for i, token in enumerate(tokens) if not special[i] or token == UNKNOWN]
+    own = [tokens[index] for index in inside]
     until = len(explanation.text)
-    if options.get("truncation"):
-        until = _reached([tokens[index] for index in inside], explanation.text)
-    found = complete([tokens[index] for index in inside], explanation.text, until)
+    found = _of_bytes(own, explanation)
+    if found is None:
+        if options.get("truncation"):
+            until = _reached(own, explanation.text)
+        found = complete(own, explanation.text, until)
     if found is None:
         raise InputError(
             f"{type(tokenizer).__name__} says nothing of where its tokens stand, and they cannot be"
@@ -148,6 +156,19 @@ def _aligned(
     for index, span in zip(inside, found, strict=True):
         spans[index] = span
     return tuple(spans)
+
+
+def _of_bytes(tokens: Sequence[str], explanation: Explanation) -> list[Span | None] | None:
+    """Where every token is one byte of the text (ByT5): the letter that the byte is of."""
+    between = -1 if explanation.second is None else explanation.second - 1
+    letters = [(i, letter) for i, letter in enumerate(explanation.text) if i != between]
+    owners = [i for i, letter in letters for _ in letter.encode("utf-8", "surrogatepass")]
+    if not tokens or any(len(token) != 1 or ord(token) > 255 for token in tokens):
+        return None
+    written = "".join(letter for _, letter in letters).encode("utf-8", "surrogatepass")
+    if not written.startswith(bytes(map(ord, tokens))):
+        return None
+    return [(owner, owner + 1) for owner in owners[: len(tokens)]]
 
 
 def _reached(tokens: Sequence[str], text: str) -> int:

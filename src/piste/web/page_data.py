@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from typing import Any
 
@@ -18,6 +19,9 @@ from piste.result.explanation import Explanation
 
 UNMEASURED = "“And try each on the model” tells which one to trust on this text."
 _DRAWING = threading.Lock()  # matplotlib's styles are the whole process's
+
+OPTION = re.compile(r"--([a-z])")
+SPELT_TWICE = re.compile(r" \((?:--[a-z-]+[^)]*|[a-z]+=[^)]*)\)")  # "(--effort thorough)"
 
 
 def view(explanation: Explanation) -> dict[str, Any]:
@@ -55,10 +59,17 @@ def _decision(explanation: Explanation) -> dict[str, Any]:
     }
 
 
+def _in_page(text: str) -> str:
+    """A sentence with the names of the page's fields in place of options and arguments."""
+    text = text.replace("`piste compare --measure`", "Compare methods")
+    return OPTION.sub(r"\1", SPELT_TWICE.sub("", visible(text)))
+
+
 def full(explanation: Explanation) -> dict[str, Any]:
     """The view of a finished explanation: also how far to trust it, and what the scores mean."""
     statements = [
-        {"text": visible(one.text), "warning": one.warning} for one in trust.statements(explanation)
+        {"text": _in_page(one.text), "warning": one.warning}
+        for one in trust.statements(explanation)
     ]
     meanings = dict(words.meanings(explanation))
     if explanation.errors:

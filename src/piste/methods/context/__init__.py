@@ -255,8 +255,8 @@ def turning(asked: Asked, fit: Fit) -> tuple[PlayerSet | None, PlayerSet | None,
         )
     else:
         most = min(LARGEST, len(asked.players) - 1)
-        some = f"1 {asked.players.unit}" if most == 1 else f"{most} {units}"
-        note = f"{NOT_TURNED} {some} was found whose removal changes the decision."
+        some = f"one {asked.players.unit}" if most == 1 else f"up to {most} {units}"
+        note = f"{NOT_TURNED} {some} was found to change the decision."
     return None, core, [note]
 
 

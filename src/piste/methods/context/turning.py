@@ -76,17 +76,34 @@ class Search:
         def keeps(logits: FloatArray) -> bool:
             return self.decision.choice(logits) == chosen and self._decides(logits) == decided
 
-        def is_half_way(logits: FloatArray) -> bool:
-            score, half = self.asked.scores(logits[None])[0, 0], self.asked.target.score / 2
-            return bool(score >= half if decided else score <= half)
+        def far(score: float) -> bool:
+            half = self.asked.target.score / 2
+            return score >= half if decided else score <= half
 
-        if not self.asked.empty_can_be_asked or not keeps(empty := self._logits(nothing)):
+        empty, kept = self._empty(nothing, decided, keeps)
+        if not kept:
             return self._smallest(nothing, decided, keeps, VERIFIED)
-        if is_half_way(empty):
+        if far(empty):
             return None
         return self._smallest(
-            nothing, decided, lambda logits: keeps(logits) and is_half_way(logits), VERIFIED
+            nothing, decided, lambda logits: keeps(logits) and far(self._score(logits)), VERIFIED
         )
+
+    def _empty(
+        self, nothing: BoolArray, decided: bool, keeps: Callable[[FloatArray], bool]
+    ) -> tuple[float, bool]:
+        """The score of the empty text, and whether it is decided like the text.
+
+        Of a model that cannot read it, as the surrogate predicts.
+        """
+        if self.asked.empty_can_be_asked:
+            logits = self._logits(nothing)
+            return self._score(logits), keeps(logits)
+        predicted = float(self.surrogate.predict(nothing[None])[0, 0])
+        return predicted, (predicted > 0) == decided
+
+    def _score(self, logits: FloatArray) -> float:
+        return float(self.asked.scores(logits[None])[0, 0])
 
     def _smallest(
         self,
@@ -139,7 +156,7 @@ class Search:
 
     def _is_tie(self, logits: FloatArray) -> bool:
         """Whether the score is at the edge, where rounding would decide."""
-        return bool(abs(self.asked.scores(logits[None])[0, 0]) < TIE)
+        return abs(self._score(logits)) < TIE
 
     def _promising(self, parts: BoolArray, for_target: bool) -> tuple[BoolArray, int]:
         """The parts that may be decided so by their predicted score, the best first, and how many
@@ -190,7 +207,7 @@ class Search:
             players=tuple(np.flatnonzero(part != start).tolist()),
             predicted=float(self.surrogate.predict(part[None])[0, 0]),
             error=float(self.surrogate.errors(part[None])[0, 0]),
-            score=float(self.asked.scores(logits[None])[0, 0]),
+            score=self._score(logits),
             label=label,
         )
 

@@ -35,22 +35,26 @@ function linking() {
     bows();
   }
 
-  // largest: of the numbers beside it; what is below a thousandth of it reads 0.00.
+  // largest: of the numbers beside it; what nobody reads beside it is 0.00.
+  const lost = (size, largest) => size < Math.max(largest / 1000, Math.min(largest / 200, 0.005));
   const signed = (x, largest = 0) => {
     if (x === null) return "–";
     if (x === 0) return "0";
     const size = Math.abs(x);
-    if (size < largest / 1000) return "0.00";
-    const digits = size >= 0.005 && size < 10000 ? size.toFixed(2) : power(size);
-    return (x > 0 ? "+" : "−") + digits;
+    if (lost(size, largest)) return "0.00";
+    return (x > 0 ? "+" : "−") + (size < 10000 ? short(size) : power(size));
   };
 
+  const short = (size) => {
+    if (size >= 0.005) return size.toFixed(2);
+    return size >= 0.0005 ? size.toFixed(3) : power(size);
+  };
   const power = (size) => size.toExponential(1).replace("e+", "e").replace("-", "−");
 
   const margin = (error, largest = 0) => {
     if (!error) return "";
-    if (error < largest / 1000) return " ±0.00";
-    return ` ±${error >= 0.005 && error < 100 ? error.toFixed(2) : power(error)}`;
+    if (lost(error, largest)) return " ±0.00";
+    return ` ±${error < 100 ? short(error) : error < 10000 ? Math.round(error).toLocaleString("en") : power(error)}`;
   };
 
   const largestOf = (name) => Math.max(0, ...data.scores[name].map((x) => Math.abs(x)));
@@ -225,6 +229,20 @@ function linking() {
     for (const bow of found) raise(bow);
     const strongest = Math.max(...found.map((bow) => Math.abs(bow.effect)));
     for (const bow of found) svg.append(drawn(bow, strongest));
+    separate(svg);
+  }
+
+  // Of numbers that would lie on each other, only the strongest arc's stays: the list has them all.
+  function separate(svg) {
+    const kept = [];
+    const size = (label) => Math.abs(Number(label.dataset.effect));
+    for (const label of [...svg.querySelectorAll("text")].sort((a, b) => size(b) - size(a))) {
+      const box = label.getBBox();
+      const apart = (other) => box.x > other.x + other.width || other.x > box.x + box.width
+        || box.y > other.y + other.height || other.y > box.y + box.height;
+      if (kept.every(apart)) kept.push(box);
+      else label.remove();
+    }
   }
 
   function rest(word) {
@@ -294,6 +312,7 @@ function linking() {
     text.setAttribute("x", (from + to) / 2);
     text.setAttribute("y", y - 3);
     text.textContent = signed(effect);
+    text.dataset.effect = effect;
     return text;
   }
 

@@ -205,7 +205,7 @@ export class Removal {
   // In a sentence, for reading aloud too.
   finding({ whole, true: real, predicted, scale, label, before, decision, why }, edited) {
     const told = (said) => (said.probability === null ? this.link.signed(said.score) : percent(said.probability));
-    const sentences = [`${edited ? "With these changes" : "Without them"} the model says ${told(real)} for “${label}”; before, it was ${told(whole)}.`];
+    const sentences = [`The model now says ${told(real)} for “${label}” (${told(whole)} for the whole text).`];
     if (edited) sentences.push(` The score moves by ${this.link.signed(real.score - whole.score)} (${scale}).`);
     if (predicted) {
       const off = Math.abs(real.score - predicted.score).toFixed(2);
