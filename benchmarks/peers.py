@@ -70,7 +70,11 @@ SCALES = {
         sampled=("embedded",),
         costly=("embedded",),
     ),
-    "short": Scale(20, {"trec": (20, 70, 300), "yelp": (70,), "people": (70,)}),
+    "short": Scale(
+        20,
+        {"trec": (20, 70, 300), "embedded": (20, 70, 300), "people": (70,)},
+        sampled=("embedded",),
+    ),
     "quick": Scale(2, {"trec": (20, 70), "people": (70,)}),
 }
 
