@@ -22,12 +22,12 @@ from tasks import TASKS
 OURS_TOO = ("quick", "slalom", "slalom-ana")  # piste's other methods
 VERSIONS = ("piste", "numpy", "scipy", "torch", "transformers", "openvino")
 HEADLINES = (
-    ("what the model says of parts of a question (R²)", "trec", "r2"),
-    ("the same, of a review of 50–70 words (R²)", "yelp", "r2"),
-    ("Shapley values of a question (relative error, lower is better)", "trec", "shapley"),
-    ("interactions in a question (correlation)", "trec", "interactions"),
-    ("the words of a review that decide (deletion)", "yelp", "deletion"),
-    ("the words that people marked (AUROC)", "people", "people"),
+    ("what the model says of parts of a question (R² ↑)", "trec", "r2"),
+    ("Shapley values of a question (relative error ↓)", "trec", "shapley"),
+    ("interactions in a question (correlation ↑)", "trec", "interactions"),
+    ("what the model says of parts of a review (R² ↑)", "embedded", "r2"),
+    ("the words of a review that decide (deletion ↑)", "embedded", "deletion"),
+    ("the words of a sentence that people marked (AUROC ↑)", "people", "people"),
 )
 PAGE, PICTURES, FRONT = "docs/benchmarks.md", "docs/images", "benchmark.png"
 SHOWN = ("r2", "shapley", "interactions", "deletion", "insertion", "people")
@@ -140,9 +140,9 @@ def _plain(results: Results, point: Point | None, measure: str) -> str:
 
 def _front(results: Results, path: Path) -> None:
     wanted = (
-        ("trec", "r2", "questions of 9–12 words"),
-        ("yelp", "r2", "reviews of 50–70 words"),
-        ("trec", "shapley", "questions of 9–12 words"),
+        ("trec", "r2", "questions, 6 layers"),
+        ("embedded", "r2", "reviews, 2 layers"),
+        ("trec", "shapley", "questions, 6 layers"),
     )
     panels = [
         (task, DELETE, measure, f"{title}, {results.texts(task, DELETE)} texts")
