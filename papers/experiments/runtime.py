@@ -116,6 +116,11 @@ def draw(timings: Sequence[Timing]) -> Figure:
             label=name,
         )
     axes.set(xscale="log", yscale="log", xlabel="samples", ylabel="processor seconds")
+    counts = sorted({timing.samples or 0 for timing in timings})
+    axes.set_xticks(counts, [f"{count:,}" for count in counts])
+    axes.set_xticks([], minor=True)
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter("")
     axes.legend(frameon=False, fontsize=8)
     axes.spines[["top", "right"]].set_visible(False)
     return figure
