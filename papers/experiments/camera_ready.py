@@ -62,8 +62,8 @@ class CameraReadySettings:
 SETTINGS = {
     "tiny": CameraReadySettings(REVIEW_SETTINGS["tiny"], table2a.SETTINGS["tiny"]),
     "small": CameraReadySettings(
-        replace(REVIEW_SETTINGS["small"], texts=40),
-        replace(table2a.SETTINGS["small"], texts=40, samples=300),
+        replace(REVIEW_SETTINGS["small"], texts=20),
+        replace(table2a.SETTINGS["small"], texts=20, samples=300),
     ),
     "paper": CameraReadySettings(
         REVIEW_SETTINGS["paper"], table2a.SETTINGS["paper"], embedded=False
