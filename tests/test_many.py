@@ -200,7 +200,7 @@ def test_texts_come_from_any_object(kind, tmp_path):
         (iter(()), InputError, "no text to explain"),
         (b"good", InputError, "bytes"),
         ({"text": TEXTS}, InputError, "no list of texts"),
-        (3, InputError, "several in a list"),
+        (3, InputError, "The text is an int, .* list"),
         (datasets.DatasetDict(test=datasets.Dataset.from_list(rows())), InputError, "'test'"),
         (datasets.Dataset.from_list([{"review": "good"}]), FileError, "there are review"),
     ],
@@ -214,6 +214,20 @@ def test_columns_name_the_text():
     data = datasets.Dataset.from_list([{"review": text} for text in TEXTS])
     found = piste.explain(data, classifier(), "occlusion", columns=piste.Columns(text="review"))
     assert [one.text for one in found] == TEXTS
+
+
+@pytest.mark.parametrize("columns", ["review", {"text": "review"}, None])
+def test_columns_of_another_kind_are_told(columns):
+    data = datasets.Dataset.from_list([{"review": text} for text in TEXTS])
+    with pytest.raises(SettingError, match=r"columns is .*Columns\(text="):
+        piste.explain(data, classifier(), "occlusion", columns=columns)
+
+
+def test_a_classifier_in_the_place_of_the_text_is_told():
+    with pytest.raises(InputError, match=r"The text is a .*Classifier, not a string"):
+        piste.explain(classifier(), TEXTS[0])
+    with pytest.raises(InputError, match="explain explains each"):
+        piste.compare(TEXTS, classifier())
 
 
 def overlap(pairs):
