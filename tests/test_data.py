@@ -187,6 +187,8 @@ def test_labels_that_are_no_class_are_kept_to_be_reported(tmp_path):
 def test_a_missing_cell_is_missing_whatever_stands_for_it(empty):
     (unlabelled,) = read_examples([{"text": "good", "label": empty}])
     assert unlabelled.label is None
+    (first, second) = read_examples([{"text": "good", "id": empty}, {"text": "bad", "id": empty}])
+    assert (first.id, second.id) == ("0", "1")
     bare, in_a_row = read_examples([empty, {"text": empty}])
     assert "missing" in bare.problem
     assert "holds nothing" in in_a_row.problem
