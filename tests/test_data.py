@@ -79,7 +79,7 @@ def test_a_row_without_text_is_an_example_with_its_problem(tmp_path):
     (tmp_path / "a.jsonl").write_text(lines([*ROWS, {"id": "c", "text": 7}, {"id": "d"}]))
     found = list(read_examples(tmp_path / "a.jsonl"))
     assert [example.problem is None for example in found] == [True, True, False, False]
-    assert "holds a int" in found[2].problem
+    assert "holds an int" in found[2].problem
     assert "holds nothing" in found[3].problem
 
 

@@ -301,7 +301,7 @@ def test_threads_may_read_one_stream():
 
 
 def test_one_second_text_that_is_none_is_refused():
-    with pytest.raises(SettingError, match="pair is a int"):
+    with pytest.raises(SettingError, match="pair is an int"):
         piste.explain(["a man"], classifier(), pair=5)
 
 
