@@ -1,8 +1,12 @@
 """Many texts at once: the same explanations as one by one, in a list that loses none."""
 
 import html
+import os
 import pickle
+import subprocess
+import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import datasets
 import numpy as np
@@ -281,6 +285,35 @@ def test_more_second_texts_than_texts_are_refused(pairs):
         len(stream)
 
 
+def test_threads_may_read_one_stream():
+    gate = threading.Barrier(4)
+    found = piste.explain((f"a good film {n}" for n in range(3 * THREADS)), classifier())
+
+    def read(place):
+        gate.wait()
+        return found[place].text
+
+    with ThreadPoolExecutor(4) as pool:
+        places = [3 * THREADS - 1, 1, 2 * THREADS, -1]
+        texts = [f"a good film {place % (3 * THREADS)}" for place in places]
+        assert [*pool.map(read, places)] == texts
+    assert len(found) == 3 * THREADS
+
+
+def test_one_second_text_that_is_none_is_refused():
+    with pytest.raises(SettingError, match="pair is an int"):
+        piste.explain(["a man"], classifier(), pair=5)
+
+
+def test_progress_of_a_stream_plans_what_it_has_read():
+    told = []
+    stream = piste.explain(
+        iter(TEXTS), classifier(), "occlusion", progress=lambda *numbers: told.append(numbers)
+    )
+    assert len(stream) == len(TEXTS)
+    assert told == [(n, len(TEXTS)) for n in range(len(TEXTS) + 1)]
+
+
 def test_progress_is_told_text_by_text_and_as_a_bar(capsys):
     told = []
     piste.explain(TEXTS, classifier(), "occlusion", progress=lambda *numbers: told.append(numbers))
@@ -293,6 +326,18 @@ def test_progress_is_told_text_by_text_and_as_a_bar(capsys):
     assert "Asking the model" in capsys.readouterr().err
     with pytest.raises(SettingError, match="progress is 3"):
         piste.explain(TEXTS, classifier(), progress=3)
+
+
+def test_a_bar_that_is_switched_off_keeps_quiet():
+    script = f"""import piste
+assert piste.explain({TEXTS[1]!r}, progress=True).scores
+assert len(piste.explain(iter({[TEXTS[0]] * (THREADS + 1)!r}), None, "occlusion", progress=True))
+"""
+    environment = os.environ | {"TQDM_DISABLE": "1"}  # read when its library loads
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_the_summary_is_that_of_a_run(tmp_path):
