@@ -131,6 +131,9 @@ def _headline(results: Results, title: str, task: str, measure: str) -> list[str
     if not leads:
         return None
     best = min(leads, key=lambda point: leads[point].value)
+    common = set(results.values(own, measure)) & set(results.values(best, measure))
+    kept = [line for line in results.lines if line["text"] in common and line["task"] == task]
+    results = Results(kept)  # everybody on the same texts
     cells = [title, str(leads[best].texts), _plain(results, own, measure)]
     cells += [_plain(results, points.get(name), measure) for name in ("shap-kernel", "lime")]
     shown = f"{CONTENDERS[best.contender].title} {_plain(results, best, measure)}"
