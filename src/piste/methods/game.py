@@ -57,7 +57,7 @@ class Game:
         return self._answers(keep, lambda logits: self.decision.decides(logits).astype(float)) > 0
 
     def _answers(self, keep: BoolArray, read: Callable[[FloatArray], FloatArray]) -> FloatArray:
-        """What is read from the model's outputs for each coalition; 0 where there is no text."""
+        """What is read from the model's outputs for each coalition; 0 where there is not a text."""
         answers = np.zeros(len(keep))
         known = keep.any(axis=1) | self.says_something_empty
         answers[known] = read(self.query.logits(self._rows(keep[known])))
@@ -114,6 +114,6 @@ def affordable(query: Query, wanted: int, kept_back: int = CHECKED, least: int =
     if query.left - kept_back < least:
         raise SettingError(
             f"A budget of {query.budget} sequences is too small for this method.",
-            f"Give at least {query.forwards + least + kept_back}; some hundreds are usual.",
+            f"Give at least {query.forwards + least + kept_back}; a few hundred are usual.",
         )
     return min(wanted, query.left - kept_back)

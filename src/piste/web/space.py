@@ -136,7 +136,7 @@ def _name(model: str) -> str:
     name = Path(model).resolve().name if Path(model).is_dir() else model
     if not HUB_NAME.fullmatch(name):
         raise SettingError(
-            f"{name!r} is no name for a model.", "Use letters, digits, hyphens and dots."
+            f"{name!r} cannot be the name of a model.", "Use letters, digits, hyphens and dots."
         )
     return name
 
