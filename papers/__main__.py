@@ -64,9 +64,9 @@ def run_experiment(
 ) -> None:
     """Reproduce a paper's table or figure: our numbers beside theirs."""
     from papers.experiments import EXPERIMENTS, Context, default_cache, run
-    from papers.experiments.files import write
+    from papers.experiments.files import Spent, write
 
-    started = time.perf_counter()
+    started, worked = time.perf_counter(), time.process_time()
     with Console(stderr=True).status(escape(f"Running {name} ...")) as status:
         context = Context(
             default_cache(),
@@ -78,7 +78,7 @@ def run_experiment(
             say=lambda line: status.update(escape(f"{name}: {line}")),
         )
         outcome = run(name, context)
-    spent = time.perf_counter() - started
+    spent = Spent(time.perf_counter() - started, time.process_time() - worked)
     paths = write(outcome, name, EXPERIMENTS[name], context, spent, out / name)
     _show(outcome, _console())
     for path in paths:

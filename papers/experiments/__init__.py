@@ -27,6 +27,19 @@ EXPERIMENTS: dict[str, Experiment] = {
     "multi-removal": Experiment(
         "predicting many removals", "A, camera-ready", "multi_removal", YELP
     ),
+    "eff-and-fidel": Experiment(
+        "both SLALOMs side by side",
+        "A, camera-ready, Tables 1a-1c",
+        "camera_ready",
+        ("imdb", "yelp", "yelp_hat"),
+    ),
+    "runtime": Experiment("seconds by samples", "A, camera-ready, Table 2", "runtime", ("yelp",)),
+    "endpoint": Experiment(
+        "a model known by its API", "A, camera-ready, F.7", "endpoint", ("yelp_hat",)
+    ),
+    "case-study": Experiment(
+        "a few edits of a long document", "A, camera-ready, F.8", "case_study", IMDB
+    ),
     "fig5": Experiment("value against importance", "A, Figures 5 and 11", "fig5", YELP),
     "fig10": Experiment("highlighted text beside the human map", "A, Figure 10", "fig10", YELP),
     "attention-heads": Experiment("attention of each head", "B, Figure 2", "attention_heads", IMDB),
@@ -38,6 +51,9 @@ EXPERIMENTS: dict[str, Experiment] = {
     ),
     "gradient-check": Experiment(
         "gradients: autograd and closed form", "B, Figure 4", "gradient_check", IMDB
+    ),
+    "deeper": Experiment(
+        "LIME's closed forms under six layers", "B, open question", "deeper_imdb", IMDB
     ),
 }
 

@@ -83,6 +83,7 @@ class Size:
     width: int = 128
     heads: int = 4
     longest: int = 512
+    state: int = 16  # numbers that a channel of a Mamba remembers
 
 
 def build(architecture: str, size: Size, vocabulary: int) -> Any:
@@ -96,7 +97,7 @@ def build(architecture: str, size: Size, vocabulary: int) -> Any:
         "distilbert": {"hidden_dim": 4 * size.width, **attention},
         "gpt2": {"bos_token_id": 1, "eos_token_id": 1, **attention},
         "bloom": {"num_attention_heads": size.heads},  # it has no table of positions
-        "mamba": {},  # nor attention
+        "mamba": {"state_size": size.state},  # nor attention
     }
     return model(
         config(

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from papers.arrays import FloatArray, IntArray
 from papers.experiments import single_layer_imdb as imdb
 from papers.experiments.base import Context, Outcome
+from papers.experiments.course import curve_table, draw_curves
 from papers.tables import Table
 from papers.theory.closed_forms import attention
 from papers.theory.single_layer import SingleLayer
@@ -88,12 +89,20 @@ def run(context: Context, settings: AttentionHeadsSettings) -> Outcome:
     """Show the heads of the trained model."""
     stage = imdb.stage(context, settings.model)
     module, tokens = stage.model.exact, stage.sentence.tokens
+    curve = stage.model.facts["curve"]
     view = look(module, stage.sentence.ids)
     context.say("reading reviews")
     sample = measure(module, stage.texts(settings.reviews))
     return stage.outcome(
-        tables=(_sentence_table(view, tokens), _sample_table(sample, module.shape.window)),
-        figures={"heads": draw(view, tokens)},
+        tables=(
+            _sentence_table(view, tokens),
+            _sample_table(sample, module.shape.window),
+            curve_table(curve),
+        ),
+        figures={
+            "heads": draw(view, tokens),
+            "learning": draw_curves({"the model": curve}, imdb.PAPER_ACCURACY),
+        },
         settings={"reviews averaged": sample.reviews},
         findings=findings(view, tokens, sample),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import platform
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +17,31 @@ from piste.runs import as_markdown
 DPI = 150
 
 
+@dataclass(frozen=True)
+class Spent:
+    """What a run took."""
+
+    seconds: float  # by the clock
+    processor: float  # seconds of all cores together
+
+    def __str__(self) -> str:
+        return f"{self.seconds:.0f} s ({self.processor:.0f} s of processor time)"
+
+
 def write(
-    outcome: Outcome, name: str, experiment: Experiment, context: Context, seconds: float, to: Path
+    outcome: Outcome, name: str, experiment: Experiment, context: Context, spent: Spent, to: Path
 ) -> list[Path]:
     """Write everything into the folder `to`; the page first of the paths."""
     to.mkdir(parents=True, exist_ok=True)
     pictures = [write_atomic(to / f"{stem}.png", _png(f)) for stem, f in outcome.figures.items()]
-    page = write_atomic(to / "result.md", _page(outcome, name, experiment, context, seconds))
+    page = write_atomic(to / "result.md", _page(outcome, name, experiment, context, spent))
     data = {
         "name": name,
         "source": experiment.source,
         "scale": context.scale,
         "seed": context.seed,
-        "seconds": round(seconds, 1),
+        "seconds": round(spent.seconds, 1),
+        "processor_seconds": round(spent.processor, 1),
         "settings": dict(outcome.settings),
         "tables": [asdict(table) for table in outcome.tables],
         "findings": list(outcome.findings),
@@ -50,12 +62,12 @@ def _png(figure: Any) -> bytes:
 
 
 def _page(
-    outcome: Outcome, name: str, experiment: Experiment, context: Context, seconds: float
+    outcome: Outcome, name: str, experiment: Experiment, context: Context, spent: Spent
 ) -> str:
     parts = [
         f"# {name}: {experiment.what}",
         f"Paper {experiment.source}. Scale: {context.scale}, seed {context.seed};"
-        f" {seconds:.0f} s on {platform.machine()}.",
+        f" {spent} on {platform.machine()}.",
         *(markdown(table) for table in outcome.tables),
         *(f"![{stem}]({stem}.png)" for stem in outcome.figures),
         *(f"* {sentence}" for sentence in outcome.findings),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -22,6 +23,7 @@ PLACES = (WORDS, CLS, PADDING)
 COLOURS = {WORDS: "#0072b2", CLS: "#d55e00", PADDING: "#000000"}
 MARKS = {WORDS: "o", CLS: "^", PADDING: "+"}
 DOUBLE, SINGLE = "float64", "float32"
+PICTURED = 50  # reviews whose components are kept for the picture
 EQUAL = {DOUBLE: 1e-9, SINGLE: 1e-3}  # the most that rounding can explain, relative
 
 
@@ -36,37 +38,56 @@ class GradientCheckSettings:
 
 SETTINGS = {
     "tiny": GradientCheckSettings(imdb.SETTINGS["tiny"], reviews=4),
-    "small": GradientCheckSettings(imdb.SETTINGS["small"], reviews=50),
+    "small": GradientCheckSettings(imdb.SETTINGS["small"], reviews=1_000),
     "paper": GradientCheckSettings(imdb.SETTINGS["paper"], reviews=1_000),
 }
 
 
 @dataclass(frozen=True)
-class GradientPair:
-    """Both gradients at all places of one kind [places, width]."""
+class Comparison:
+    """Both gradients at all places of one kind, compared."""
 
-    autograd: FloatArray
-    closed: FloatArray
+    relative: FloatArray  # each place's difference over its gradient, as lengths [places]
+    absolute: float  # the largest difference of a component
+    largest: float  # component of autograd's
+    squares: tuple[float, float]  # sums, of the differences and of autograd's components
+    components: tuple[FloatArray, FloatArray]  # autograd's and the closed form's, for the picture
 
-    @property
-    def absolute(self) -> float:
-        """The largest difference of a component."""
-        return float(np.abs(self.autograd - self.closed).max())
+    @classmethod
+    def of(cls, autograd: FloatArray, closed: FloatArray, pictured: bool = True) -> Comparison:
+        """Of gradients [places, width]."""
+        apart = autograd - closed
+        lengths = np.linalg.norm(autograd, axis=1)
+        shown = (autograd, closed) if pictured else (autograd[:0], closed[:0])
+        return cls(
+            np.asarray(np.linalg.norm(apart, axis=1) / np.where(lengths > 0, lengths, 1.0)),
+            float(np.abs(apart).max()),
+            float(np.abs(autograd).max()),
+            (float((apart**2).sum()), float((autograd**2).sum())),
+            (shown[0].ravel(), shown[1].ravel()),
+        )
 
-    @property
-    def relative(self) -> FloatArray:
-        """Each place's difference over its gradient, as lengths of vectors [places]."""
-        lengths = np.linalg.norm(self.autograd, axis=1)
-        apart = np.linalg.norm(self.autograd - self.closed, axis=1)
-        return np.asarray(apart / np.where(lengths > 0, lengths, 1.0))
+    @classmethod
+    def joined(cls, parts: Sequence[Comparison]) -> Comparison:
+        """Of all places of the parts."""
+        return cls(
+            np.concatenate([part.relative for part in parts]),
+            max(part.absolute for part in parts),
+            max(part.largest for part in parts),
+            (sum(part.squares[0] for part in parts), sum(part.squares[1] for part in parts)),
+            (
+                np.concatenate([part.components[0] for part in parts]),
+                np.concatenate([part.components[1] for part in parts]),
+            ),
+        )
 
     @property
     def whole(self) -> float:
         """The difference of all places over all their gradients."""
-        return float(np.linalg.norm(self.autograd - self.closed) / np.linalg.norm(self.autograd))
+        return math.sqrt(self.squares[0] / self.squares[1])
 
 
-Pairs = Mapping[str, Mapping[str, GradientPair]]  # by precision and kind of place
+Comparisons = Mapping[str, Mapping[str, Comparison]]  # by precision and kind of place
 
 
 def run(context: Context, settings: GradientCheckSettings) -> Outcome:
@@ -95,21 +116,21 @@ def measure(
     module: SingleLayer,
     texts: Sequence[IntArray],
     closed_form: Callable[[SingleLayer, IntArray], FloatArray] = gradient,
-) -> dict[str, GradientPair]:
+) -> dict[str, Comparison]:
     """Both gradients of all texts, by kind of place; kinds that never occur are left out."""
-    both = [(autograd(module, ids), closed_form(module, ids), len(ids)) for ids in texts]
-    pairs_by_precision = {}
-    for kind in PLACES:
-        sides = [
-            np.concatenate([pair[side][_places(kind, length)] for *pair, length in both])
-            for side in (0, 1)
-        ]
-        if len(sides[0]):
-            pairs_by_precision[kind] = GradientPair(*sides)
-    return pairs_by_precision
+    parts: dict[str, list[Comparison]] = {}
+    for number, ids in enumerate(texts):
+        sides = autograd(module, ids), closed_form(module, ids)
+        for kind in PLACES:
+            places = _places(kind, len(ids))
+            ours, theirs = (side[places] for side in sides)
+            if len(ours):
+                compared = Comparison.of(ours, theirs, number < PICTURED)
+                parts.setdefault(kind, []).append(compared)
+    return {kind: Comparison.joined(parts[kind]) for kind in PLACES if kind in parts}
 
 
-def findings(pairs_by_precision: Pairs, reviews: int) -> tuple[str, ...]:
+def findings(pairs_by_precision: Comparisons, reviews: int) -> tuple[str, ...]:
     """Whether the closed form is the gradient, in each precision and at [CLS]."""
     said = []
     for precision, pairs in pairs_by_precision.items():
@@ -130,7 +151,7 @@ def findings(pairs_by_precision: Pairs, reviews: int) -> tuple[str, ...]:
     return tuple(said)
 
 
-def draw(pairs_by_precision: Pairs, points: int) -> Figure:
+def draw(pairs_by_precision: Comparisons, points: int) -> Figure:
     """Closed form against autograd, and how large the differences are."""
     with house_style():
         figure = Figure(figsize=(9.6, 4.2), layout="constrained")
@@ -147,11 +168,11 @@ def spread_out(values: FloatArray, points: int) -> IntArray:
     return np.unique(order[np.searchsorted(values[order], steps)])
 
 
-def _scatter(axes: Axes, pairs: Mapping[str, GradientPair], points: int) -> None:
+def _scatter(axes: Axes, pairs: Mapping[str, Comparison], points: int) -> None:
     """Components of each kind, picked evenly over their range: most of them are near 0."""
     for kind, colour in COLOURS.items():
         if kind in pairs:
-            x, y = pairs[kind].autograd.ravel(), pairs[kind].closed.ravel()
+            x, y = pairs[kind].components
             chosen = spread_out(x, points)
             (line,) = axes.plot(x[chosen], y[chosen], MARKS[kind], color=colour, label=kind)
             line.set(markersize=4, fillstyle="none", alpha=0.7)
@@ -162,7 +183,7 @@ def _scatter(axes: Axes, pairs: Mapping[str, GradientPair], points: int) -> None
     axes.legend(frameon=False)
 
 
-def _differences(axes: Axes, pairs_by_precision: Pairs) -> None:
+def _differences(axes: Axes, pairs_by_precision: Comparisons) -> None:
     """The relative difference of every position, on a scale of powers of ten."""
     bins = np.arange(-18, 1, 0.5)
     for precision, style in ((DOUBLE, "-"), (SINGLE, "--")):
@@ -184,13 +205,13 @@ def _differences(axes: Axes, pairs_by_precision: Pairs) -> None:
     axes.legend(frameon=False, loc="center", bbox_to_anchor=(0.42, 0.6))
 
 
-def _table(pairs_by_precision: Pairs, reviews: int) -> Table:
+def _table(pairs_by_precision: Comparisons, reviews: int) -> Table:
     rows = tuple(
         (
             precision,
             kind,
-            f"{len(pair.autograd):,}",
-            f"{np.abs(pair.autograd).max():.2g}",
+            f"{len(pair.relative):,}",
+            f"{pair.largest:.2g}",
             f"{pair.absolute:.1e}",
             f"{pair.relative.max():.1e}",
             f"{pair.whole:.1e}",

@@ -43,13 +43,13 @@ class LimeBoxplotsSettings:
     runs: int = 5
     samples: tuple[int, ...] = (100, 400, 1_600, 5_000)  # the last is lime's own number
     ridge: float = 1.0
-    reviews: int = 20  # over which the 3/2 rule is compared with the exact form
+    reviews: int = 1_000  # over which the 3/2 rule is compared with the exact form
 
 
 SETTINGS = {
     "tiny": LimeBoxplotsSettings(imdb.SETTINGS["tiny"], runs=3, samples=(60, 240), reviews=4),
     "small": LimeBoxplotsSettings(imdb.SETTINGS["small"]),
-    "paper": LimeBoxplotsSettings(imdb.SETTINGS["paper"], reviews=1_000),
+    "paper": LimeBoxplotsSettings(imdb.SETTINGS["paper"]),
 }
 
 

@@ -6,7 +6,6 @@ import copy
 import hashlib
 import json
 import math
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -16,11 +15,13 @@ from typing import Any
 import numpy as np
 import torch
 from matplotlib.figure import Figure
+from torch import Tensor
 
 from papers.arrays import IntArray
 from papers.experiments.base import Context, Outcome
+from papers.experiments.course import Course
 from papers.tables import Table
-from papers.theory.single_layer import CLS, UNK, Shape, SingleLayer
+from papers.theory.single_layer import CLS, UNK, Shape, SingleLayer, Training
 from papers.theory.single_layer import PAPER as PAPER_SHAPE
 from papers.theory.single_layer_classifier import (
     ROWS,
@@ -58,9 +59,7 @@ SETTINGS = {
         train=300, validation=50, test=60, epochs=2, rate=1e-2, words=30,
         shape=Shape(width=16, key_width=8, value_width=8, heads=3, window=32),
     ),
-    "small": SingleLayerSettings(
-        train=10_000, validation=1_000, test=4_000, epochs=5, rate=2e-4, words=10_000
-    ),
+    "small": PAPER,  # some minutes on one core
     "paper": PAPER,
 }  # fmt: skip
 
@@ -170,9 +169,7 @@ def trained(context: Context, settings: SingleLayerSettings) -> TrainedSingleLay
             f" {settings.train + settings.validation:,}.",
             "Give the whole of IMDB, or the small scale.",
         )
-    path = (
-        context.cache / f"single-layer-imdb-{_digest(examples, settings, context.seed)}.safetensors"
-    )
+    path = context.cache / f"single-layer-{digest(examples, settings, context.seed)}.safetensors"
     if not path.exists():
         _make(context, examples, settings, path)
     facts = json.loads(_facts_file(path).read_text(encoding="utf-8"))
@@ -219,23 +216,32 @@ def unknown_words(sentence: Sentence) -> tuple[str, ...]:
 
 
 def fit(
-    examples: Sequence[Example], tested: Sequence[Example], settings: SingleLayerSettings, seed: int
+    examples: Sequence[Example],
+    tested: Sequence[Example],
+    settings: SingleLayerSettings,
+    seed: int,
+    course: Course,
 ) -> tuple[SingleLayerClassifier, dict[str, Any]]:
     """Train on the first of the reviews; the classifier and what is known of it."""
     taught, held = examples[: settings.train], examples[settings.train :]
-    started = time.perf_counter()
+
+    def through(
+        classifier: SingleLayerClassifier, training: Training, rows: Tensor, truth: Tensor
+    ) -> None:
+        course.run(training, rows, truth, lambda: accuracy(classifier, held))
+
     classifier = train(
         [example.text for example in taught],
         [int(example.label or 0) for example in taught],
         shape=settings.shape,
-        epochs=settings.epochs,
         rate=settings.rate,
         batch=settings.batch,
         most_words=settings.words,
         seed=seed,
+        course=through,
     )
     return classifier, {
-        "seconds": round(time.perf_counter() - started, 1),
+        "curve": course.curve,
         "test accuracy": accuracy(classifier, tested),
         "tested": len(tested),
         "validation accuracy": accuracy(classifier, held),
@@ -291,22 +297,23 @@ def _make(
     """Train and keep. The model is written last: where it is, its facts are too."""
     context.say(f"training on {settings.train:,} IMDB reviews, {settings.epochs} epochs")
     tested = reviews(context, "test", settings.test)
-    classifier, facts = fit(examples, tested, settings, context.seed)
-    context.cache.mkdir(parents=True, exist_ok=True)
+    course = Course(path.with_suffix(".unfinished"), settings.epochs, context.say)
+    classifier, facts = fit(examples, tested, settings, context.seed, course)
     write_atomic(_facts_file(path), json.dumps(facts))
     classifier.save(path)
+    course.file.unlink()
 
 
 def _facts_file(path: Path) -> Path:
     return path.with_suffix(".json")
 
 
-def _digest(examples: Sequence[Example], settings: SingleLayerSettings, seed: int) -> str:
+def digest(examples: Sequence[Example], settings: Any, seed: int) -> str:
     """Of all that the model comes from: settings, seed and reviews."""
-    digest = hashlib.sha256(json.dumps([asdict(settings), seed], sort_keys=True).encode())
+    found = hashlib.sha256(json.dumps([asdict(settings), seed], sort_keys=True).encode())
     for example in examples:
-        digest.update(f"{example.label} {example.text}\n".encode())
-    return digest.hexdigest()[:12]
+        found.update(f"{example.label} {example.text}\n".encode())
+    return found.hexdigest()[:12]
 
 
 def _sizes(shape: Shape) -> str:

@@ -73,12 +73,13 @@ class Contender:
     name: str
     method: Method
     samples: int | None = None
+    setting: str = "samples"  # the method's name for them
 
     @property
     def light(self) -> Method:
         """The same method with little to do."""
         method: Any = self.method
-        return replace(method, samples=WARM_UP) if self.samples else self.method
+        return replace(method, **{self.setting: WARM_UP}) if self.samples else self.method
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ def run(context: Context, settings: Table2aSettings) -> Outcome:
             classifier,
             views(settings.samples),
             ["naive-bayes"],
-            train=_reference(context, settings),
+            train=reference(context, settings),
             unit="token",
             seed=context.seed,
         )
@@ -72,7 +72,7 @@ def views(samples: int) -> list[View]:
     return [View(f"slalom:{score}", paper, score) for score in SCORES]
 
 
-def _reference(context: Context, settings: Table2aSettings) -> Path:
+def reference(context: Context, settings: Table2aSettings) -> Path:
     """The counted reviews as a file, which `evaluate` reads."""
     path = context.cache / f"naive-bayes-imdb-{settings.counted}.jsonl"
     if not path.exists():

@@ -43,15 +43,20 @@ def train(
     labels: Sequence[int],
     recipe: Recipe,
     say: Callable[[str], None] = lambda _: None,
+    after: Callable[[int, float], None] = lambda epoch, loss: None,
 ) -> None:
-    """Fine-tune with AdamW, warm-up and linear decay. The model comes back in eval mode."""
+    """Fine-tune with AdamW, warm-up and linear decay. The model comes back in eval mode.
+
+    `after` each epoch is told the epoch and its mean loss.
+    """
     order = torch.Generator().manual_seed(recipe.seed)
     optimiser = torch.optim.AdamW(model.parameters(), lr=recipe.rate)
     steps = recipe.epochs * -(-len(texts) // recipe.batch)
     schedule = get_linear_schedule_with_warmup(optimiser, max(1, steps // 10), steps)
     model.train()
     done = 0
-    for _ in range(recipe.epochs):
+    for epoch in range(1, recipe.epochs + 1):
+        total = 0.0
         for chosen in torch.split(torch.randperm(len(texts), generator=order), recipe.batch):
             batch = _encoded(tokenizer, [texts[i] for i in chosen.tolist()], recipe.longest)
             truth = torch.tensor([labels[i] for i in chosen.tolist()], device=model.device)
@@ -62,8 +67,12 @@ def train(
             optimiser.step()
             schedule.step()
             done += 1
+            total += loss.item() * len(chosen)
             if done % 25 == 0:
                 say(f"training: step {done} of {steps}, loss {loss.item():.3f}")
+        model.eval()
+        after(epoch, total / len(texts))
+        model.train()
     model.eval()
 
 

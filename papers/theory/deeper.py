@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from papers.arrays import IntArray
 from papers.theory.closed_forms import Reading, read_states, removed
-from papers.theory.single_layer import Shape, SingleLayer, fit, seeded
+from papers.theory.single_layer import Shape, SingleLayer, Training, seeded
 from papers.theory.toy import VOCABULARY, toy_rows
 
 TOY_SHAPE = Shape(width=16, key_width=8, value_width=8, heads=4, window=24)  # of toy reviews
@@ -99,7 +99,7 @@ def trained_deeper(shape: Shape, depth: Depth, seed: int, texts: int = 3000) -> 
     model = deeper(VOCABULARY, shape, depth, seed)
     ids, truth = toy_rows(np.random.default_rng(seed), texts, shape.window)
     with seeded(seed):
-        fit(model, ids, truth, epochs=4, rate=5e-3, batch=64)
+        Training(model, rate=5e-3, batch=64).run(ids, truth, epochs=4)
     return model
 
 

@@ -15,6 +15,7 @@ import copy
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -114,21 +115,53 @@ def seeded(seed: int) -> Iterator[None]:
         yield
 
 
-def fit(
-    module: torch.nn.Module, ids: Tensor, truth: Tensor, epochs: int, rate: float, batch: int
-) -> None:
-    """Minimise the logistic loss of the module's log-odds [rows] against truth 0 or 1 [rows]."""
-    optimizer = torch.optim.AdamW(module.parameters(), lr=rate)
-    module.train()
-    for _ in range(epochs):
-        for rows in torch.split(torch.randperm(len(ids)), batch):
-            optimizer.zero_grad()
-            loss = torch.nn.functional.binary_cross_entropy_with_logits(
-                module(ids[rows]), truth[rows]
+class Training:
+    """Minimises the logistic loss of a module's log-odds [rows] against truth 0 or 1 [rows].
+
+    By AdamW, epoch after epoch; between two of them `state` holds all that the next ones need.
+    """
+
+    def __init__(self, module: nn.Module, rate: float, batch: int) -> None:
+        self.module, self.batch, self.epochs = module, batch, 0
+        self.optimizer = torch.optim.AdamW(module.parameters(), lr=rate, fused=True)
+
+    def epoch(self, ids: Tensor, truth: Tensor) -> float:
+        """Once through all rows, in an order drawn from torch's generator; the mean loss."""
+        self.module.train()
+        total = 0.0
+        for rows in torch.split(torch.randperm(len(ids)), self.batch):
+            self.optimizer.zero_grad()
+            loss = nn.functional.binary_cross_entropy_with_logits(
+                self.module(ids[rows]), truth[rows]
             )
             loss.backward()  # type: ignore[no-untyped-call]
-            optimizer.step()
-    module.eval()
+            self.optimizer.step()
+            total += loss.item() * len(rows)
+        self.module.eval()
+        self.epochs += 1
+        return total / len(ids)
+
+    def run(self, ids: Tensor, truth: Tensor, epochs: int) -> None:
+        """So many epochs."""
+        for _ in range(epochs):
+            self.epoch(ids, truth)
+
+    def state(self) -> dict[str, Any]:
+        """Weights, the optimizer's moments, and torch's random numbers."""
+        return {
+            "epochs": self.epochs,
+            "module": self.module.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "random": torch.random.get_rng_state(),
+        }
+
+    def resume(self, state: dict[str, Any]) -> None:
+        """Go on as if it had never stopped."""
+        self.epochs = state["epochs"]
+        self.module.load_state_dict(state["module"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        torch.random.set_rng_state(state["random"])
+        self.module.eval()
 
 
 def sinusoids(positions: int, width: int) -> Tensor:

@@ -6,7 +6,7 @@ import dataclasses
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +19,15 @@ from safetensors.torch import load_file, save
 from torch import Tensor
 
 from papers.arrays import FloatArray, IntArray
-from papers.theory.single_layer import CLS, PAPER, UNK, Shape, SingleLayer, fit, seeded
+from papers.theory.single_layer import (
+    CLS,
+    PAPER,
+    UNK,
+    Shape,
+    SingleLayer,
+    Training,
+    seeded,
+)
 from piste.errors import FileError, OutputError, SettingError
 from piste.files import write_atomic
 from piste.text import Encoding, Frame, word_spans
@@ -169,6 +177,9 @@ def load_single_layer(path: str | os.PathLike[str]) -> SingleLayerClassifier:
     return SingleLayerClassifier(module.eval(), words, name, (labels[0], labels[1]))
 
 
+Course = Callable[[SingleLayerClassifier, Training, Tensor, Tensor], None]
+
+
 def train(
     texts: Sequence[str],
     labels: Sequence[int],
@@ -179,14 +190,22 @@ def train(
     batch: int = 16,
     most_words: int = 20_000,
     seed: int = 0,
+    course: Course | None = None,
 ) -> SingleLayerClassifier:
-    """A classifier trained on texts and their labels (0 or 1), with AdamW; the paper's defaults."""
+    """A classifier trained on texts and their labels (0 or 1), with AdamW; the paper's defaults.
+
+    A `course` runs the training in place of `epochs`: it may stop, look, and resume.
+    """
     _check_training(texts, labels)
     words = WordTokenizer.learn(texts, most_words)
     with seeded(seed):
         classifier = SingleLayerClassifier(SingleLayer(len(words), shape), words)
         truth = torch.tensor(labels, dtype=torch.get_default_dtype())
-        fit(classifier.module, padded(classifier, texts), truth, epochs, rate, batch)
+        training, rows = Training(classifier.module, rate, batch), padded(classifier, texts)
+        if course is None:
+            training.run(rows, truth, epochs)
+        else:
+            course(classifier, training, rows, truth)
     return classifier
 
 

@@ -116,6 +116,38 @@ def test_truncation_and_padding(explanation, wordpiece):
     assert not padded[len(whole) :].any()
 
 
+def test_what_is_cut_off_gives_nothing_to_the_tokens_that_are_left(explanation, wordpiece):
+    offsets = wordpiece(TEXT, return_offsets_mapping=True)["offset_mapping"]
+    left = [player.end > offsets[-7][0] for player in explanation.players]
+    kept = explanation.scores["removal"][left].sum()
+    assert 0 < sum(left) < len(left)
+    library = Tokenizer.from_str(wordpiece.backend_tokenizer.to_str())
+    library.no_padding()
+    library.enable_truncation(8, direction="left")
+    before = library.to_str()
+    for scores in (
+        explanation.token_scores(library),
+        explanation.token_scores(_Left(wordpiece), truncation=True, max_length=8),
+    ):
+        assert len(scores) == 8
+        assert scores.sum() == pytest.approx(kept)
+    assert library.to_str() == before
+
+
+def test_a_cut_in_a_pair_leaves_both_texts_their_own_scores(demo, wordpiece):
+    made = piste.explain("A film of no worth.", demo, "occlusion", pair="A play 🎬")
+    made.scores["removal"][:] = 2.0 ** np.arange(len(made.players))
+    options = {"truncation": "only_first", "max_length": 10}
+    coded = wordpiece("A film of no worth.", "A play 🎬", **options)
+    firsts = np.array([owner == 0 for owner in coded.sequence_ids(0)])
+    scores = made.token_scores(wordpiece, **options)
+    second = [player.segment == 1 for player in made.players]
+    assert scores[~firsts].sum() == pytest.approx(made.scores["removal"][second].sum())
+    kept = scores[firsts].sum()
+    assert kept in np.cumsum(made.scores["removal"])  # of the first words, and nothing beside
+    assert kept < made.scores["removal"][~np.array(second)].sum()
+
+
 def test_the_second_text_of_a_pair(demo):
     made = piste.explain("A film film.", demo, "occlusion", pair="A play.")
     made.scores["removal"][:] = 2.0 ** np.arange(len(made.players))
@@ -206,6 +238,22 @@ def test_wrong_settings_say_what_there_is(explanation, wordpiece):
         explanation.token_scores(wordpiece, spread="nonsense")
     with pytest.raises(PisteError, match="no tokenizer"):
         explanation.token_scores(3)
+
+
+class _Left:
+    """A tokenizer that cuts off the beginning, as the given one does not."""
+
+    is_fast = True
+
+    def __init__(self, tokenizer):
+        self.tokenizer = tokenizer
+
+    def __call__(self, *texts, **options):
+        self.tokenizer.truncation_side = "left"
+        try:
+            return self.tokenizer(*texts, **options)
+        finally:
+            self.tokenizer.truncation_side = "right"
 
 
 class _Coded(dict):

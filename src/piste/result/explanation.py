@@ -307,8 +307,9 @@ class Explanation:
         of both, or the score of the one that it covers more of.
         options: for the tokenizer, as you call it: truncation=True, max_length=128.
 
-        Special tokens and padding get 0. Tokens and players are matched by the characters that they
-        cover; a slow tokenizer has no offsets, and its tokens are looked for in the text.
+        Special tokens and padding get 0; words that are cut off give no token their score. Tokens
+        and players are matched by the characters that they cover; a slow tokenizer has no offsets,
+        and its tokens are looked for in the text.
 
             scores = explanation.token_scores(tokenizer)
             assert len(scores) == len(tokenizer(explanation.text)["input_ids"])

@@ -7,7 +7,6 @@ the model's, words and tokens are matched by the characters that they cover, nev
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,17 +23,9 @@ UNKNOWN = "[UNK]"  # stands for whatever a tokenizer calls it
 NO_MATTER = ("return_tensors", "return_offsets_mapping", "return_special_tokens_mask")
 
 
-@dataclass(frozen=True)
-class Tokens:
-    """The tokens of the explained text; `spans[i]` is None where a token stands for no text."""
-
-    spans: tuple[Span | None, ...]
-    truncated: bool = False
-
-    @property
-    def end(self) -> int:
-        """The last character that any token covers."""
-        return max((span[1] for span in self.spans if span is not None), default=0)
+# What cuts a text off, or lengthens it: without it, the tokenizer sees all of the text.
+LIMITS = ("truncation", "max_length", "stride", "padding", "pad_to_multiple_of")
+Tokens = tuple[Span | None, ...]  # of the explained text; None where a token stands for no text
 
 
 def token_scores(
@@ -47,15 +38,20 @@ def token_scores(
         raise choices("spread", spread, list(SPREADS))
     tokens = tokenised(explanation, tokenizer, options)
     scores = explanation.scores[name]
-    covered = overlaps([(p.start, p.end) for p in explanation.players], tokens.spans)
+    places = [(player.start, player.end) for player in explanation.players]
+    covered = overlaps(places, tokens)
     if spread == "repeat":
         owner = covered.argmax(axis=0)
         return np.asarray(np.where(covered.any(axis=0), scores[owner], 0.0))
     members = (covered > 0).astype(np.float64)  # [players, tokens]
-    for player in np.flatnonzero(~members.any(axis=1)).tolist():
-        place = _nearest(tokens, explanation.players[player].start)
-        if place is not None:
-            members[player, place] = 1.0
+    lost = np.flatnonzero(~members.any(axis=1)).tolist()
+    if lost:
+        whole = tokenised(explanation, tokenizer, options, whole=True)
+        seen = np.flatnonzero(overlaps(places, whole).sum(axis=1))
+        for player in sorted(set(lost) - set(seen.tolist())):  # others are cut off
+            nearest = _nearest(whole, places[player][0], explanation)
+            if nearest is not None and nearest in tokens:
+                members[player, tokens.index(nearest)] = 1.0
     counts = members.sum(axis=1)
     shares = scores / np.where(counts > 0, counts, 1.0)
     return np.asarray(shares @ members)
@@ -69,42 +65,43 @@ def overlaps(players: Sequence[Span], tokens: Sequence[Span | None]) -> IntArray
     return np.asarray(np.clip(np.minimum(right, ends) - np.maximum(left, starts), 0, None))
 
 
-def _nearest(tokens: Tokens, start: int) -> int | None:
-    """The token that takes the score of a player which the tokenizer does not see.
-
-    None where the text was cut off before the player.
-    """
-    if tokens.truncated and start >= tokens.end:
-        return None
-    known = [index for index, span in enumerate(tokens.spans) if span is not None]
-    distances = [abs((tokens.spans[index] or (0, 0))[0] - start) for index in known]
-    return known[int(np.argmin(distances))] if known else None
+def _nearest(whole: Tokens, start: int, explanation: Explanation) -> Span | None:
+    """The token that takes the score of a player which the tokenizer does not see, in its text."""
+    second = len(explanation.text) if explanation.second is None else explanation.second
+    own = [span for span in whole if span and (span[0] >= second) == (start >= second)]
+    return min(own, key=lambda span: abs(span[0] - start), default=None)
 
 
-def tokenised(explanation: Explanation, tokenizer: Any, options: dict[str, Any]) -> Tokens:
-    """The tokens of the explained text, by this tokenizer."""
+def tokenised(
+    explanation: Explanation, tokenizer: Any, options: dict[str, Any], whole: bool = False
+) -> Tokens:
+    """The tokens of the explained text, by this tokenizer; whole: with nothing cut off."""
     if options.get("return_overflowing_tokens"):
         raise SettingError(
             "With return_overflowing_tokens a text has several rows of tokens, and scores are one.",
             "Leave it out, and max_length with it for the whole text.",
         )
-    options = {name: value for name, value in options.items() if name not in NO_MATTER}
+    dropped = (*NO_MATTER, *LIMITS) if whole else NO_MATTER
+    options = {name: value for name, value in options.items() if name not in dropped}
     text, pair = explanation.text, None
     if explanation.second is not None:
         text, pair = text[: explanation.second - 1], text[explanation.second :]
     if not callable(tokenizer):
-        return _of_library(tokenizer, text, pair, explanation.second or 0, options)
-    truncated = bool(options.get("truncation"))
+        return _of_library(tokenizer, text, pair, explanation.second or 0, options, whole)
     if getattr(tokenizer, "is_fast", True):
         encoded = tokenizer(text, pair, return_offsets_mapping=True, **options)
         owners = encoded.sequence_ids(0)
-        spans = _placed(encoded["offset_mapping"], owners, explanation.second or 0)
-        return Tokens(spans, truncated)
-    return Tokens(_aligned(explanation, tokenizer, text, pair, options), truncated)
+        return _placed(encoded["offset_mapping"], owners, explanation.second or 0)
+    return _aligned(explanation, tokenizer, text, pair, options)
 
 
 def _of_library(
-    tokenizer: Any, text: str, pair: str | None, second: int, options: dict[str, Any]
+    tokenizer: Any,
+    text: str,
+    pair: str | None,
+    second: int,
+    options: dict[str, Any],
+    whole: bool,
 ) -> Tokens:
     """By a tokenizer of the library `tokenizers`, which has its settings in itself."""
     if not hasattr(tokenizer, "encode") or options:
@@ -113,14 +110,14 @@ def _of_library(
             f"{type(tokenizer).__name__} is no tokenizer that takes {what}.",
             "Give one of transformers: AutoTokenizer.from_pretrained(...).",
         )
+    if whole and tokenizer.truncation is not None:
+        tokenizer = type(tokenizer).from_str(tokenizer.to_str())  # the given one stays as it is
+        tokenizer.no_truncation()
     encoded = tokenizer.encode(text, pair)
-    spans = _placed(encoded.offsets, encoded.sequence_ids, second)
-    return Tokens(spans, tokenizer.truncation is not None)
+    return _placed(encoded.offsets, encoded.sequence_ids, second)
 
 
-def _placed(
-    offsets: Sequence[Span], owners: Sequence[int | None], second: int
-) -> tuple[Span | None, ...]:
+def _placed(offsets: Sequence[Span], owners: Sequence[int | None], second: int) -> Tokens:
     """Places in the whole text; special tokens and padding, which belong to no text, have none."""
     return tuple(
         None if owner is None or start == end else (start + second * owner, end + second * owner)
@@ -130,7 +127,7 @@ def _placed(
 
 def _aligned(
     explanation: Explanation, tokenizer: Any, text: str, pair: str | None, options: dict[str, Any]
-) -> tuple[Span | None, ...]:
+) -> Tokens:
     """By a slow tokenizer, which gives no offsets: its tokens are looked for in the text."""
     encoded = tokenizer(text, pair, return_special_tokens_mask=True, **options)
     tokens = tokenizer.convert_ids_to_tokens(encoded["input_ids"])

@@ -68,9 +68,10 @@ def test_findings_follow_the_numbers():
 
 def test_the_whole_run(toy, tmp_path):
     outcome = heads.run(toy, heads.SETTINGS["tiny"])
-    sentence, sample, _ = outcome.tables
+    sentence, sample, learning, _ = outcome.tables
+    assert [row[0] for row in learning.rows] == ["1", "2"]
     assert [row[0] for row in sentence.rows] == ["head 1", "head 2", "head 3", "α-avg", "α-max"]
     assert sample.rows[-1][:2] == ("spread evenly", f"{math.log(32):.2f}")
     assert outcome.settings["reviews averaged"] == 10
     assert "first test review" in outcome.settings["sentence"]
-    assert save_figures(outcome, tmp_path) == ["heads"]
+    assert save_figures(outcome, tmp_path) == ["heads", "learning"]

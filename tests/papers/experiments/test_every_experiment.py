@@ -6,7 +6,7 @@ import pytest
 
 from papers.experiments import EXPERIMENTS, Context, run
 from papers.experiments.base import SCALES
-from papers.experiments.files import write
+from papers.experiments.files import Spent, write
 from tests.papers.experiments.data_sets import write_data_sets
 
 
@@ -27,7 +27,7 @@ def test_the_experiment_runs(name, context, tmp_path):
         assert all(isinstance(cell, str) for row in table.rows for cell in row)
     assert outcome.figures
     assert outcome.findings
-    paths = write(outcome, name, EXPERIMENTS[name], context, 1.0, tmp_path)
+    paths = write(outcome, name, EXPERIMENTS[name], context, Spent(2.0, 1.0), tmp_path)
     assert all(path.stat().st_size for path in paths)
     result = json.loads((tmp_path / "result.json").read_text())
     assert result["settings"]

@@ -19,17 +19,19 @@ def wrong_at_cls(module, ids):
 
 
 def test_differences_by_hand():
-    pair = check.GradientPair(
-        np.array([[3.0, 4.0], [0.0, 2.0]]), np.array([[3.0, 4.5], [0.0, 2.0]])
-    )
-    assert pair.absolute == 0.5
-    assert pair.relative == pytest.approx([0.1, 0.0])
-    assert pair.whole == pytest.approx(0.5 / np.sqrt(29))
+    autograd, closed = np.array([[3.0, 4.0], [0.0, 2.0]]), np.array([[3.0, 4.5], [0.0, 2.0]])
+    whole = check.Comparison.of(autograd, closed)
+    rows = [check.Comparison.of(autograd[[row]], closed[[row]], row == 0) for row in (0, 1)]
+    for found in (whole, check.Comparison.joined(rows)):
+        assert (found.absolute, found.largest) == (0.5, 4.0)
+        assert found.relative == pytest.approx([0.1, 0.0])
+        assert found.whole == pytest.approx(0.5 / np.sqrt(29))
+    assert check.Comparison.joined(rows).components[0].tolist() == [3.0, 4.0]
 
 
 def test_every_position_is_compared_once():
     found = check.measure(random_layer(), TEXTS)
-    assert {kind: len(pair.autograd) for kind, pair in found.items()} == {
+    assert {kind: len(pair.relative) for kind, pair in found.items()} == {
         check.WORDS: 14, check.CLS: 2, check.PADDING: 16,
     }  # fmt: skip
     full = check.measure(random_layer(), [some_ids(15)])
