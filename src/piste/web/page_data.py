@@ -68,8 +68,7 @@ def in_page(text: str) -> str:
 def full(explanation: Explanation) -> dict[str, Any]:
     """The view of a finished explanation: also how far to trust it, and what the scores mean."""
     statements = [
-        {"text": in_page(one.text), "warning": one.warning}
-        for one in trust.statements(explanation)
+        {"text": in_page(one.text), "warning": one.warning} for one in trust.statements(explanation)
     ]
     meanings = dict(words.meanings(explanation))
     if explanation.errors:
