@@ -87,7 +87,8 @@ bench: $(VENV)/.tested
 	$(BIN)/python benchmarks/peers.py --data $(DATA) $(QUICK) $(BENCH)
 
 docs: $(VENV)/.documented
-	$(BIN)/mkdocs build --strict
+	$(BIN)/python scripts/site_pages.py
+	$(BIN)/zensical build --strict
 
 # A real browser for the tests of the page: the system's, else Debian's package, else Playwright's.
 browser: $(VENV)/.tested
@@ -129,4 +130,4 @@ constraints: $(VENV)/.slow $(VENV)/.documented $(VENV)/.fuzzed
 	$(BIN)/python -m pip freeze --exclude-editable | sed 's/+cpu$$//' > constraints.txt
 
 clean:
-	rm -rf $(VENV) $(OLDEST) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist site .soak demo.html
+	rm -rf $(VENV) $(OLDEST) .pytest_cache .mypy_cache .ruff_cache .hypothesis .cache build dist site .soak demo.html

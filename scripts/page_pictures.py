@@ -1,4 +1,4 @@
-"""Take the pictures of the pages with a browser: an explanation, and the served page.
+"""Take pictures with a browser: explanation, comparison and change as files, and the served page.
 
 python scripts/page_pictures.py
 """
@@ -64,17 +64,29 @@ def explain(page: Page, address: str) -> None:
     page.wait_for_timeout(3000)
 
 
+def written(browser: Browser, folder: Path) -> None:
+    """The pages that are files."""
+    model = piste.load(backend="torch")
+    pages = {
+        "page": (780, piste.explain(TEXT, model)),
+        "comparison": (900, piste.compare(TEXT, model, measure=True)),
+        "diff": (860, piste.diff(TEXT, OTHER, classifier=model)),
+    }
+    for name, (height, result) in pages.items():
+        file = folder / f"{name}.html"
+        result.to_html(file)
+        with window(browser, height) as page:
+            page.goto(file.as_uri())
+            taken(page, f"{name}.png")
+
+
 def main() -> None:
     with sync_playwright() as driver, tempfile.TemporaryDirectory() as folder:
         own = driver.chromium.executable_path
         browser = driver.chromium.launch(
             executable_path=shutil.which("chromium") or own, args=["--no-sandbox"]
         )
-        file = Path(folder) / "page.html"
-        piste.explain(TEXT, piste.load(backend="torch")).to_html(file)
-        with window(browser, 780) as page:
-            page.goto(file.as_uri())
-            taken(page, "page.png")
+        written(browser, Path(folder))
         with served() as address:
             with window(browser, 1000) as page:
                 explain(page, address)

@@ -11,7 +11,7 @@ SOURCE = ROOT / "src" / "piste"
 
 # Left to right. Rooms of one set do not import each other.
 ORDER = [
-    {"errors", "lazy"},
+    {"errors", "lazy", "moved"},
     {"arrays", "extras", "files", "options", "progress", "threads"},
     {"rows", "special"},
     {"data", "result"},

@@ -3,6 +3,7 @@
 import html
 import pickle
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import datasets
 import numpy as np
@@ -199,7 +200,7 @@ def test_texts_come_from_any_object(kind, tmp_path):
         (iter(()), InputError, "no text to explain"),
         (b"good", InputError, "bytes"),
         ({"text": TEXTS}, InputError, "no list of texts"),
-        (3, InputError, "several in a list"),
+        (3, InputError, "The text is an int, .* list"),
         (datasets.DatasetDict(test=datasets.Dataset.from_list(rows())), InputError, "'test'"),
         (datasets.Dataset.from_list([{"review": "good"}]), FileError, "there are review"),
     ],
@@ -213,6 +214,20 @@ def test_columns_name_the_text():
     data = datasets.Dataset.from_list([{"review": text} for text in TEXTS])
     found = piste.explain(data, classifier(), "occlusion", columns=piste.Columns(text="review"))
     assert [one.text for one in found] == TEXTS
+
+
+@pytest.mark.parametrize("columns", ["review", {"text": "review"}, None])
+def test_columns_of_another_kind_are_told(columns):
+    data = datasets.Dataset.from_list([{"review": text} for text in TEXTS])
+    with pytest.raises(SettingError, match=r"columns is .*Columns\(text="):
+        piste.explain(data, classifier(), "occlusion", columns=columns)
+
+
+def test_a_classifier_in_the_place_of_the_text_is_told():
+    with pytest.raises(InputError, match=r"The text is a .*Classifier, not a string"):
+        piste.explain(classifier(), TEXTS[0])
+    with pytest.raises(InputError, match="explain explains each"):
+        piste.compare(TEXTS, classifier())
 
 
 def overlap(pairs):
@@ -265,6 +280,35 @@ def test_more_second_texts_than_texts_are_refused(pairs):
     assert stream[0].text
     with pytest.raises(SettingError, match="more second texts than texts"):
         len(stream)
+
+
+def test_threads_may_read_one_stream():
+    gate = threading.Barrier(4)
+    found = piste.explain((f"a good film {n}" for n in range(3 * THREADS)), classifier())
+
+    def read(place):
+        gate.wait()
+        return found[place].text
+
+    with ThreadPoolExecutor(4) as pool:
+        places = [3 * THREADS - 1, 1, 2 * THREADS, -1]
+        texts = [f"a good film {place % (3 * THREADS)}" for place in places]
+        assert [*pool.map(read, places)] == texts
+    assert len(found) == 3 * THREADS
+
+
+def test_one_second_text_that_is_none_is_refused():
+    with pytest.raises(SettingError, match="pair is a int"):
+        piste.explain(["a man"], classifier(), pair=5)
+
+
+def test_progress_of_a_stream_plans_what_it_has_read():
+    told = []
+    stream = piste.explain(
+        iter(TEXTS), classifier(), "occlusion", progress=lambda *numbers: told.append(numbers)
+    )
+    assert len(stream) == len(TEXTS)
+    assert told == [(n, len(TEXTS)) for n in range(len(TEXTS) + 1)]
 
 
 def test_progress_is_told_text_by_text_and_as_a_bar(capsys):

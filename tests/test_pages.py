@@ -1,10 +1,10 @@
 """The runner of the pages: what it must not let through; and the site's links."""
 
-from types import SimpleNamespace
+import re
 
 import pytest
 
-from scripts import docs_hooks
+from scripts import site_pages
 from tests import pages
 from tests.pages.shell import Shell, commands, entry_for, pipeline, words_of
 from tests.pages.transcripts import differs
@@ -145,14 +145,25 @@ def test_pipes_variables_and_files(tmp_path, monkeypatch):
         ("performance.md", "](../benchmarks/RESULTS.md)", "](benchmarks/RESULTS.md)"),
         ("howto/ci.md", "](../../CHANGELOG.md)", "](../CHANGELOG.md)"),
         ("howto/ci.md", "](../scale.md)", "](../scale.md)"),
+        ("howto/audit.md", "](../../examples/a.ipynb)", "](../../examples/a.ipynb)"),
+        ("howto/ci.md", "](../../examples/quickstart.ipynb)", "](../examples/quickstart.ipynb)"),
         ("CHANGELOG.md", "](docs/scale.md#x)", "](scale.md#x)"),
+        ("examples/README.md", "](../docs/scale.md)", "](../scale.md)"),
         ("benchmarks/RESULTS.md", "](../docs/scale.md)", "](../scale.md)"),
     ],
 )
 def test_links_out_of_the_docs_are_turned_to_the_site(page, link, turned):
-    shown = SimpleNamespace(file=SimpleNamespace(src_uri=page))
-    assert docs_hooks.on_page_markdown(f"[x{link}", shown, None, None) == f"[x{turned}"
+    assert site_pages.turned(page, f"[x{link}") == f"[x{turned}"
 
 
-def test_what_the_site_takes_from_elsewhere_exists():
-    assert all((pages.ROOT / name).is_file() for name in docs_hooks.OUTSIDE)
+def test_the_site_has_every_page_and_every_link_of_it_leads_to_one(tmp_path):
+    site = tmp_path / "pages"
+    (site / "of-yesterday.md").parent.mkdir()
+    (site / "of-yesterday.md").write_text("gone")
+    site_pages.gather(site)
+    found = {path.relative_to(site).as_posix() for path in site.rglob("*.md")}
+    ours = {page.removeprefix("docs/") for page in pages.pages() if page.startswith("docs/")}
+    assert found == ours | {name for name in site_pages.OUTSIDE if name.endswith(".md")}
+    for name in found:
+        for target in re.findall(r"\]\(([^)#:]+)\)", (site / name).read_text(encoding="utf-8")):
+            assert (site / name).parent.joinpath(target).exists(), f"{name}: {target}"

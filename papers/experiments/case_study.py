@@ -7,28 +7,44 @@ stands there. Edits are chosen from explanations alone; the model is asked only 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from papers.arrays import FloatArray
-from papers.experiments.base import Context, Outcome
+from papers.experiments.base import Context as Run
+from papers.experiments.base import Outcome
 from papers.experiments.charts import COLOURS, DASHES
+from papers.experiments.edits import (
+    Edit,
+    Edited,
+    Passage,
+    Way,
+    curve,
+    highest,
+    readings,
+    step_by_step,
+    turning_sets,
+    words_of,
+)
 from papers.tables import Table
-from piste import METHODS, Explanation, Options, Slalom, explain, load
-from piste.arrays import Ragged
+from piste import Context, Explanation, Method, Options, Slalom, explain, load
 from piste.decision import Decision
-from piste.methods import Method
 from piste.models import Classifier
 
 PAPER = (1.515, -0.580, 4)  # log-odds before and after so many edits, of 4,187 tokens
 POSITIVE = 1
-LIN, STEPS, FLIPS, AHEAD = (
-    "SLALOM, highest lin first", "SLALOM, step by step", "context, sets that turn a passage",
-    "context, step by step",
-)  # fmt: skip
+FEW = 8  # words that may be taken out to turn one passage
+METHODS: dict[str, Method] = {"SLALOM": Slalom(), "context": Context()}
+WAYS: dict[str, tuple[str, Way]] = {
+    "SLALOM, highest lin first": ("SLALOM", highest("lin")),
+    "SLALOM, step by step": ("SLALOM", step_by_step),
+    "context, highest effect first": ("context", highest("effect")),
+    "context, step by step": ("context", step_by_step),
+    "context, sets that turn a passage": ("context", turning_sets),
+}
 CHANCE = "words at random"
 
 
@@ -51,56 +67,27 @@ SETTINGS = {
 }
 
 
-@dataclass(frozen=True)
-class Passage:
-    """A part of the document that the model reads at once."""
-
-    text: str
-    decision: Decision
-    share: float  # of the document's words
-
-    def score(self, removed: Sequence[int]) -> float:
-        """The log-odds without these players."""
-        kept = np.setdiff1d(np.arange(len(self.decision.players)), removed)
-        return float(self.decision.margins(Ragged.of([kept.tolist()]))[0])
-
-
-@dataclass(frozen=True)
-class Edit:
-    """A word taken out of a passage, all its occurrences there."""
-
-    passage: int
-    players: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Edited:
-    """What came of one way to choose."""
-
-    edits: Sequence[Edit]
-    curve: FloatArray  # the document's log-odds after 0, 1, 2 ... edits
-    cost: float  # of the explanations, in readings of the document
-
-    @property
-    def turned(self) -> int | None:
-        """The edits after which the decision is another."""
-        below = np.flatnonzero(self.curve < 0)
-        return int(below[0]) if len(below) else None
-
-
-def run(context: Context, settings: CaseStudySettings) -> Outcome:
+def run(context: Run, settings: CaseStudySettings) -> Outcome:
     """Explain every passage by both methods, and edit."""
     classifier = load()
     examples = [e for e in context.examples("imdb", "test") if e.label == POSITIVE]
     texts = cut([e.text.replace("<br />", " ") for e in examples], settings)
     document = passages(texts, classifier)
-    chosen = ways(context, document, classifier, settings)
+    explained = explanations(context, texts, classifier, settings)
+    context.say("editing")
     found = {
-        name: Edited(edits, curve(document, edits), cost) for name, (edits, cost) in chosen.items()
+        name: Edited.of(document, way(document, explained[method], settings.edits))
+        for name, (method, way) in WAYS.items()
     }
     random = by_chance(document, settings, context.seed)
+    spent = {method: readings(of) for method, of in explained.items()}
+    few = turned_passages(document, explained)
     return Outcome(
-        (_table(found, random), _edits_table(found, document, settings.listed)),
+        (
+            _table(found, random, spent),
+            _passage_table(few),
+            _edits_table(found, document, settings.listed),
+        ),
         {"edits": draw(found, random)},
         {
             "document": f"the first positive test reviews of IMDB, {_words(texts):,} words",
@@ -109,7 +96,7 @@ def run(context: Context, settings: CaseStudySettings) -> Outcome:
             "budget": settings.budget or "each method's own",
             "edits": f"at most {settings.edits}",
         },
-        findings(found, random, _words(texts)),
+        findings(found, random, few, _words(texts)),
     )
 
 
@@ -134,130 +121,39 @@ def passages(texts: Sequence[str], classifier: Classifier) -> list[Passage]:
     ]
 
 
-def ways(
-    context: Context,
-    document: Sequence[Passage],
-    classifier: Classifier,
-    settings: CaseStudySettings,
-) -> dict[str, tuple[list[Edit], float]]:
-    """The edits of each way to choose, and its cost in readings of the document."""
-    explained = {}
-    methods: dict[str, Method] = {"slalom": Slalom(), "context": METHODS["context"]}
-    for name, method in methods.items():
-        context.say(f"explaining {len(document)} passages by {name}")
+def explanations(
+    context: Run, texts: Sequence[str], classifier: Classifier, settings: CaseStudySettings
+) -> dict[str, list[Explanation]]:
+    """Of every passage, by both methods."""
+    explained: dict[str, list[Explanation]] = {}
+    for name, method in METHODS.items():
+        context.say(f"explaining {len(texts)} passages by {name}")
         explained[name] = [
             explain(
-                passage.text,
+                text,
                 classifier,
                 method,
                 target="positive",
                 seed=context.seed,
                 budget=settings.budget,
             )
-            for passage in document
+            for text in texts
         ]
-    slalom, words = explained["slalom"], explained["context"]
-    most = settings.edits
-    spent = {name: readings(found) for name, found in explained.items()}
-    return {
-        LIN: (highest(document, slalom, most), spent["slalom"]),
-        STEPS: (step_by_step(document, slalom, most), spent["slalom"]),
-        FLIPS: (turning_sets(document, words, most), spent["context"]),
-        AHEAD: (step_by_step(document, words, most), spent["context"]),
-    }
+    return explained
 
 
-def readings(explained: Sequence[Explanation]) -> float:
-    """What the explanations cost, in readings of the whole document."""
-    tokens = sum(explanation.cost.tokens for explanation in explained)
-    return tokens / sum(explanation.cost.full_tokens or 0 for explanation in explained)
-
-
-def words_of(passage: Passage) -> list[tuple[int, ...]]:
-    """The players of each distinct word."""
-    groups: dict[int, list[int]] = {}
-    for index in range(len(passage.decision.players)):
-        groups.setdefault(int(passage.decision.players.groups[index]), []).append(index)
-    return [tuple(members) for members in groups.values()]
-
-
-def highest(document: Sequence[Passage], explained: Sequence[Explanation], most: int) -> list[Edit]:
-    """By SLALOM's lin, the largest in the whole document first, as the paper ranks words."""
-    ranked = [
-        (passage.share * float(explanation.scores["lin"][list(word)].sum()), Edit(number, word))
-        for number, (passage, explanation) in enumerate(zip(document, explained, strict=True))
-        for word in words_of(passage)
-    ]
-    return [edit for _, edit in sorted(ranked, key=lambda pair: -pair[0])[:most]]
-
-
-def step_by_step(
-    document: Sequence[Passage], explained: Sequence[Explanation], most: int
-) -> list[Edit]:
-    """Always the edit that, after those before it, is predicted to lower the document most."""
-    removed: list[tuple[int, ...]] = [() for _ in document]
-    left = [words_of(passage) for passage in document]
-    best = [_best(document[n], explained[n], removed[n], left[n]) for n in range(len(document))]
-    edits: list[Edit] = []
-    while len(edits) < most and any(words for words in left):
-        number = max(range(len(best)), key=lambda n: best[n][0])
-        word = best[number][1]
-        edits.append(Edit(number, word))
-        removed[number] += word
-        left[number].remove(word)
-        best[number] = _best(document[number], explained[number], removed[number], left[number])
-    return edits
-
-
-def _best(
-    passage: Passage,
-    explanation: Explanation,
-    removed: tuple[int, ...],
-    left: Sequence[tuple[int, ...]],
-) -> tuple[float, tuple[int, ...]]:
-    """The largest predicted fall of the document that one more word brings, and that word."""
-    if not left:
-        return -np.inf, ()
-    before = explanation.change(removed) if removed else 0.0
-    falls = [explanation.change((*removed, *word)) - before for word in left]
-    place = int(np.argmax(falls))
-    return passage.share * falls[place], left[place]
-
-
-def turning_sets(
-    document: Sequence[Passage], explained: Sequence[Explanation], most: int
-) -> list[Edit]:
-    """The sets that turn a passage: first where an edit is predicted to bring most."""
-    ranked = []
-    for number, (passage, explanation) in enumerate(zip(document, explained, strict=True)):
-        flip = explanation.flip
-        if flip is not None and explanation.target.score > 0:
-            edits = list(_edits_of(number, passage, flip.players))
-            fall = passage.share * (explanation.target.score - flip.predicted)
-            ranked.append((fall / len(edits), edits))
-    ranked.sort(key=lambda pair: -pair[0])
-    return [edit for _, edits in ranked for edit in edits][:most]
-
-
-def _edits_of(number: int, passage: Passage, players: Sequence[int]) -> Iterator[Edit]:
-    """A set's players, those of one word together."""
-    for word in words_of(passage):
-        taken = tuple(index for index in word if index in players)
-        if taken:
-            yield Edit(number, taken)
-
-
-def curve(document: Sequence[Passage], edits: Sequence[Edit]) -> FloatArray:
-    """The model's log-odds of the document after 0, 1, 2 ... edits."""
-    scores = np.array([passage.decision.target.score for passage in document])
-    shares = np.array([passage.share for passage in document])
-    removed: list[list[int]] = [[] for _ in document]
-    points = [float(shares @ scores)]
-    for edit in edits:
-        removed[edit.passage] += edit.players
-        scores[edit.passage] = document[edit.passage].score(removed[edit.passage])
-        points.append(float(shares @ scores))
-    return np.array(points)
+def turned_passages(
+    document: Sequence[Passage], explained: Mapping[str, Sequence[Explanation]]
+) -> dict[str, list[int | None]]:
+    """How many words turn each positive passage, a few at most, by each way to choose them."""
+    found: dict[str, list[int | None]] = {name: [] for name in WAYS}
+    for number, passage in enumerate(document):
+        if passage.decision.target.score > 0:
+            alone = [replace(passage, share=1.0)]
+            for name, (method, way) in WAYS.items():
+                edits = way(alone, [explained[method][number]], FEW)
+                found[name].append(Edited.of(alone, edits).turned)
+    return found
 
 
 def by_chance(document: Sequence[Passage], settings: CaseStudySettings, seed: int) -> FloatArray:
@@ -269,20 +165,29 @@ def by_chance(document: Sequence[Passage], settings: CaseStudySettings, seed: in
     return np.asarray(np.mean(curves, axis=0))
 
 
-def findings(found: Mapping[str, Edited], random: FloatArray, words: int) -> tuple[str, ...]:
-    """After how many edits the decision turns."""
+def findings(
+    found: Mapping[str, Edited],
+    random: FloatArray,
+    few: Mapping[str, Sequence[int | None]],
+    words: int,
+) -> tuple[str, ...]:
+    """After how many edits the decision turns, of a passage and of the document."""
     start, (before, after, edits) = float(random[0]), PAPER
     turned = {
-        name: "not within the edits tried" if one.turned is None else f"after {one.turned} edits"
+        name: "not within those tried" if one.turned is None else f"{one.turned} words"
         for name, one in found.items()
     }
     said = "; ".join(f"{name}: {when}" for name, when in turned.items())
+    passages = "; ".join(
+        f"{name}: {len(_counts(counts))} of {len(counts)}" for name, counts in few.items()
+    )
     return (
-        f"The document of {words:,} words has log-odds {start:+.2f}. It turns: {said}. As many"
-        f" words at random leave {random[-1]:+.2f}.",
-        f"In the paper {edits} edits chosen by hand from SLALOM's scores bring a document of 4,187"
-        f" tokens from {before:+.3f} to {after:+.3f}. Ours takes words out and writes none, and its"
-        " score is a mean over passages, in which one edit moves one passage only.",
+        f"Passages that turn when at most {FEW} of their words are taken out: {passages}.",
+        f"The document of {words:,} words has log-odds {start:+.2f}. Words taken out until it"
+        f" turns: {said}. {len(random) - 1} words at random leave {random[-1]:+.2f}.",
+        f"In the paper {edits} edits chosen from SLALOM's scores bring a document of 4,187 tokens"
+        f" from {before:+.3f} to {after:+.3f}. Our edits take words out and write none, and our"
+        " document's score is a mean over passages, in which an edit moves one passage only.",
     )
 
 
@@ -292,7 +197,7 @@ def draw(found: Mapping[str, Edited], random: FloatArray) -> Figure:
     axes = figure.subplots()
     axes.axhline(0, color="#999999", linewidth=0.8)
     for index, (name, one) in enumerate(found.items()):
-        axes.plot(one.curve, DASHES[index], color=COLOURS[index], label=name)
+        axes.plot(one.curve, DASHES[index % len(DASHES)], color=COLOURS[index], label=name)
     axes.plot(random, color="#999999", label=CHANCE)
     axes.set(xlabel="words taken out", ylabel="log-odds of the document")
     axes.legend(frameon=False, fontsize=8)
@@ -300,23 +205,38 @@ def draw(found: Mapping[str, Edited], random: FloatArray) -> Figure:
     return figure
 
 
-def _table(found: Mapping[str, Edited], random: FloatArray) -> Table:
+def _table(found: Mapping[str, Edited], random: FloatArray, spent: Mapping[str, float]) -> Table:
     marks = sorted({min(mark, len(random) - 1) for mark in (4, 16, 64, 150)})
     rows = [
         (
             name,
-            f"{one.cost:.0f}",
+            f"{spent[WAYS[name][0]]:.0f}",
             "–" if one.turned is None else str(one.turned),
-            *(f"{one.curve[m]:+.2f}" if m < len(one.curve) else "–" for m in marks),
+            *(f"{one.curve[mark]:+.2f}" if mark < len(one.curve) else "–" for mark in marks),
         )
         for name, one in found.items()
     ]
     rows.append((CHANCE, "0", "–", *(f"{random[mark]:+.2f}" for mark in marks)))
-    columns = (
-        "edits chosen by", "readings spent", "turns after", *(f"after {m}" for m in marks)
-    )  # fmt: skip
-    title = f"Log-odds of the document after so many edits; {random[0]:+.2f} before"
+    columns = ("words chosen by", "readings spent", "turns after", *(f"after {m}" for m in marks))
+    title = f"Log-odds of the document without so many words; {random[0]:+.2f} before"
     return Table(title, columns, tuple(rows))
+
+
+def _passage_table(few: Mapping[str, Sequence[int | None]]) -> Table:
+    rows = tuple(
+        (
+            name,
+            f"{len(_counts(counts))} of {len(counts)}",
+            f"{np.mean(_counts(counts)):.1f}" if _counts(counts) else "–",
+        )
+        for name, counts in few.items()
+    )
+    columns = ("words chosen by", "passages turned", "words taken out of these, mean")
+    return Table(f"Single passages, at most {FEW} words taken out of each", columns, rows)
+
+
+def _counts(counts: Sequence[int | None]) -> list[int]:
+    return [count for count in counts if count is not None]
 
 
 def _edits_table(found: Mapping[str, Edited], document: Sequence[Passage], listed: int) -> Table:

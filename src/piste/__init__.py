@@ -11,6 +11,7 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from piste import moved
 from piste.lazy import loader
 
 if TYPE_CHECKING:
@@ -141,3 +142,4 @@ class _Package(ModuleType):
 
 
 sys.modules[__name__].__class__ = _Package
+moved.install()

@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from piste.errors import FileError
+from piste.errors import FileError, SettingError, kind_of
 from piste.rows import objects
 from piste.rows.files import rows_of_files
 from piste.rows.row import PROBLEM, RawRow, missing
@@ -67,6 +67,10 @@ def read_examples(
     one column of it. It holds texts, pairs of texts (tuples), rows (mappings) or examples.
     split: which part of a named data set.
     """
+    if not isinstance(columns, Columns):
+        raise SettingError(
+            f"columns is {kind_of(columns)}.", 'Give piste.Columns(text="review"), for example.'
+        )
     is_checked = False
     for index, row in enumerate(islice(_rows(source, columns, split), limit)):
         if isinstance(row, Example):
@@ -90,7 +94,7 @@ def source_name(source: Texts) -> str:
     """What is said of the source: its path or name, or the kind of object."""
     if isinstance(source, str | os.PathLike):
         return os.path.normpath(source)
-    return f"a {type(source).__name__}"
+    return kind_of(source)
 
 
 def source_size(source: Texts) -> int | None:
@@ -116,7 +120,7 @@ def _check_columns(row: RawRow, source: Texts, columns: Columns) -> None:
 
 def _capital(name: str) -> str:
     """A name at the beginning of a sentence; paths stay as they are."""
-    return f"A{name[1:]}" if name.startswith("a ") else name
+    return f"A{name[1:]}" if name.startswith(("a ", "an ")) else name
 
 
 def _example(row: RawRow, index: int, columns: Columns) -> Example:
@@ -126,7 +130,7 @@ def _example(row: RawRow, index: int, columns: Columns) -> Example:
         return Example(identity, "", problem=row[PROBLEM])
     text = row.get(columns.text)
     if not isinstance(text, str):
-        kind = "nothing" if missing(text) else f"a {type(text).__name__}"
+        kind = "nothing" if missing(text) else kind_of(text)
         return Example(identity, "", problem=f"The column {columns.text!r} holds {kind}, no text.")
     pair = row.get(columns.pair)
     return Example(
@@ -146,7 +150,7 @@ def no_second(given: object) -> str | None:
         return None
     if missing(given):
         return f"{SECOND} missing."
-    return f"{SECOND} a {type(given).__name__}, not a text."
+    return f"{SECOND} {kind_of(given)}, not a text."
 
 
 def _label(given: object) -> int | str | None:

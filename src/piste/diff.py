@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from piste.errors import SettingError, few
+from piste.errors import SettingError, few, kind_of
 from piste.explain import explain, target_of
 from piste.methods import find_method
 from piste.methods.base import Method
@@ -109,8 +109,7 @@ def _both(given: str | tuple[str, str]) -> tuple[str, str | None]:
         return given, None
     if not isinstance(given, tuple) or len(given) != 2:
         raise SettingError(
-            f"A {type(given).__name__} is not a text.",
-            "Give a string, or a tuple of two for a pair.",
+            f"The text is {kind_of(given)}.", "Give a string, or a tuple of two for a pair."
         )
     return given
 

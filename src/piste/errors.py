@@ -62,6 +62,12 @@ class FileError(PisteError):
     """A file cannot be read, written or understood."""
 
 
+def kind_of(value: object) -> str:
+    """ "a list", "an int"."""
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'AEIOaeio' else 'a'} {name}"
+
+
 def reason(error: BaseException) -> str:
     """The message for one of many that failed."""
     return str(error) if isinstance(error, PisteError) else f"{type(error).__name__}: {error}"

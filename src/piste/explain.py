@@ -104,10 +104,11 @@ def explain(
     """
     several = holds_many(text)
     columns: Columns = more.pop("columns", COLUMNS) if several else COLUMNS
+    if not several:
+        texts(text, pair)  # refuses what is none
     asking = _Asking.of(classifier, method, target, unit, seed, budget, more)
     if several:
         return _many(text, pair, columns, asking, progress)
-    texts(text, pair)  # refuses what is none
     with watching(progress, "Asking the model") as told:
         return asking.explain(str(text), None if pair is None else str(pair), Meter(told))
 

@@ -18,6 +18,7 @@ from piste.options import BATCH_TOKENS
 from piste.progress import Progress, watching
 from piste.result.explanation import Explanation
 from piste.surrogates import algebra
+from piste.threads import lock_for
 
 if TYPE_CHECKING:
     import pandas
@@ -140,13 +141,16 @@ class Explanations(Sequence[Result]):
         return self._done
 
     def _fill(self, most: int | None = None) -> None:
-        """Explain until there are so many, or all."""
-        while self._rest is not None and (most is None or len(self._done) < most):
-            pairing = self._next(self._rest)
-            if pairing is None:
-                self._rest = None
-            else:
-                self._done.append(pairing)
+        """Explain until there are so many, or all; one thread at a time."""
+        if self._rest is None:
+            return
+        with lock_for(self):
+            while self._rest is not None and (most is None or len(self._done) < most):
+                pairing = self._next(self._rest)
+                if pairing is None:
+                    self._rest = None
+                else:
+                    self._done.append(pairing)
 
     def _next(self, rest: Iterator[Pairing]) -> Pairing | None:
         """The next one, None at the end. What ended them early is raised every time: a generator
@@ -246,7 +250,7 @@ def explained(
 
         def tell(more: int) -> None:
             if told is not None:
-                told(done + more, max(size or 0, done + more))
+                told(done + more, max(size or 0, done + len(group)))
 
         problem: Exception | None = None
         while problem is None:
@@ -322,6 +326,11 @@ def with_pairs(
     """
     if pairs is None:
         return examples
+    if not isinstance(pairs, Iterable):
+        raise SettingError(
+            f"pair is a {type(pairs).__name__}, and there are many texts.",
+            "Give one second text for all, or as many as there are texts.",
+        )
     if isinstance(pairs, str):
         return (_paired(example, pairs) for example in examples)
     if size is not None:

@@ -87,7 +87,10 @@ def as_spans(name: str, given: Any) -> Spans:
     each = sorted((whole_number(name, a, 0), whole_number(name, b, 0)) for a, b in pairs)
     for start, end in each:
         if end <= start:
-            raise SettingError(f"{name} has {start}-{end}, which holds nothing.", "Swap its ends.")
+            raise SettingError(
+                f"{name} has {start}-{end}, which holds nothing.",
+                "The second number is the first character after the span, and larger.",
+            )
     for one, other in pairwise(each):
         if other[0] < one[1]:
             raise SettingError(

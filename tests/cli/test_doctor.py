@@ -6,6 +6,7 @@ import pytest
 from packaging.requirements import Requirement
 from typer.testing import CliRunner
 
+from piste import extras
 from piste.cli import app, diagnostics
 
 
@@ -24,6 +25,10 @@ def test_it_is_well_here_and_names_versions(output):
     assert "embedded model" in output.output
     for extra in diagnostics.EXTRAS:
         assert f" {extra} " in output.output
+
+
+def test_every_extra_that_an_error_may_name_is_examined():
+    assert set(diagnostics.EXTRAS) == set(extras.EXTRAS.values())
 
 
 def without(monkeypatch, *names):

@@ -72,7 +72,7 @@ def test_rounds_learn_about_effects_and_parts_alike():
     process = random_process(3, 10, 30, outputs=1)
     rng = np.random.default_rng(0)
     pool, targets = paired_parts(rng, 10, 40), parts_between(rng, 10, 30, 0.3, 1.0)
-    learnt = _to_be_learnt(process, targets, pool)
+    learnt = _to_be_learnt(process, targets, pool, process.covariance(targets, pool))
     effects = Effects(process)
     parts_left = process.covariance(targets, targets).trace()
     expected = np.vstack(

@@ -378,3 +378,20 @@ def test_a_tie_among_three_classes_does_not_turn_by_rounding(tmp_path):
     before = run("a", "red", 0.5)
     assert not compared(before, run("b", "blue", 0.50001), 0.01, None, 0).flips
     assert compared(before, run("c", "blue", 0.7), 0.01, None, 0).flips
+
+
+def test_labels_that_were_exchanged_turn_every_decision(tmp_path):
+    """The score of the label that is predicted now is that of the one which was predicted then."""
+
+    def three(red, blue):
+        def logits(texts):
+            counts = [[text.split().count(word) for word in (red, blue)] for text in texts]
+            return np.array([[2.0 * r, 2.0 * b, 0.0] for r, b in counts])
+
+        return piste.from_function(logits, ["red", "blue", "none"], name="colours")
+
+    texts = ["a red wall", "one blue wall", "the red house"]
+    piste.run(texts, three("red", "blue"), tmp_path / "before", lexicon=False)
+    change = piste.check(texts, three("blue", "red"), tmp_path / "before")
+    turned = [(flip.before, flip.after) for flip in change.flips]
+    assert turned == [("red", "blue"), ("blue", "red"), ("red", "blue")]

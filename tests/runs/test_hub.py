@@ -6,11 +6,13 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import pyarrow.parquet as parquet
 import pytest
 import yaml
 
+import piste
 from piste.runs import shards
 from piste.runs.hub import _last, lexicon_to_show
 from tests.runs.fake_hub import fake_hub
@@ -117,6 +119,26 @@ def test_parts_of_an_earlier_run_do_not_stay(hub, run):
     assert not there.keys() & set(old)
     assert there.keys() > set(theirs)
     assert there["texts/part-00000000.parquet"] != b"old"
+
+
+def test_a_run_from_memory_keeps_no_path_and_needs_no_record(hub, tmp_path):
+    """Its manifest names the lexicon's file, where that of `piste run` has a digest."""
+    lexicon = tmp_path / "secret-place" / "words.json.gz"
+    lexicon.parent.mkdir()
+    piste.build_lexicon(TEXTS, out=lexicon, effort=0.05)
+    explanations = piste.explain(TEXTS, lexicon=lexicon)
+    old = piste.Explanations(replace(one, record=None) for one in explanations.explained)
+    for folder, made in ((tmp_path / "new", explanations), (tmp_path / "old", old)):
+        made.to_parquet(folder)
+        script = f"from piste.runs import to_hub; to_hub({str(folder)!r}, 'my-org/explained')"
+        environment = os.environ | {"HF_ENDPOINT": hub.url, "HF_TOKEN": "hf_of_a_test"}
+        environment.pop("HF_HUB_OFFLINE", None)
+        command = [sys.executable, "-c", script]
+        subprocess.run(command, env=environment, check=True)
+        files = hub.files["my-org/explained"]
+        assert not [name for name, content in files.items() if b"secret-place" in content]
+        assert "seed 0" in files["README.md"].decode()
+    assert json.loads(files["manifest.json"])["method"] == "context"
 
 
 def test_the_lexicon_keeps_no_path(tmp_path):

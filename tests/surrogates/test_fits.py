@@ -207,12 +207,14 @@ def test_a_constant_model_has_its_answer_as_every_value():
 
 def test_dense_and_sparse_algebra_agree(monkeypatch):
     counts, margins = data(random_model(30), noise=0.1)
-    fits = []
-    for few in (0, 10**9):
-        monkeypatch.setattr("piste.surrogates.algebra.FEW_PAIRS", few)
-        monkeypatch.setattr("piste.surrogates.algebra.DENSE", 0)
+    lengths, fits = np.diff(counts.indptr), []
+    some = (np.median(lengths) / 31) ** 2  # with the frame's entries: rows on either side
+    assert lengths.min() + 1 < np.sqrt(some) * 31 < lengths.max() + 1
+    for dense in (0, some, 2):  # the share of a row's pairs from which on it is full
+        monkeypatch.setattr("piste.surrogates.algebra.DENSE", dense)
         fits.append(fit_gauss_newton(counts, margins, frame=True)[0])
     assert fits[0].values == pytest.approx(fits[1].values, abs=1e-5)
+    assert fits[0].values == pytest.approx(fits[2].values, abs=1e-5)
 
 
 def test_running_out_of_iterations_is_reported():

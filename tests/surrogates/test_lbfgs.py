@@ -40,7 +40,7 @@ def evidence(players, asked, seed):
 
 @pytest.mark.parametrize(("loss", "size"), [(rosenbrock, 2), (rosenbrock, 10), (bowl, 20)])
 def test_known_minima(loss, size):
-    place, _ = minimise(loss, np.full(size, 3.0), 1000)
+    place, _ = minimise(loss, np.full(size, 3.0), 1000, precision=1e-12)
     assert loss(place)[0] < 1e-7
 
 

@@ -96,3 +96,24 @@ def test_a_word_that_the_surrogate_misses_gets_a_wider_error():
     typical = np.median(errors, axis=0)
     assert typical[0] > 3 * np.median(typical)
     assert np.std(found, axis=0)[0] < 1.4 * typical[0]
+
+
+@pytest.mark.parametrize("outputs", [1, 2])
+@pytest.mark.parametrize("frame", [False, True])
+def test_answers_left_out_are_off_as_far_as_from_fits_without_them(frame, outputs):
+    counts, margins = planted(random_model(PLAYERS, frame=frame, outputs=outputs), 0.05, 0)
+    fitted, _, posterior = fit_gauss_newton(counts, margins, frame=frame)
+    folds = np.random.default_rng(0).permutation(len(margins)) % 5
+    folds[:PLAYERS] = -1  # the words alone are always known
+    residuals = margins - fitted.predict(counts)
+    found = posterior.left_out(residuals, folds)
+    expected = residuals.copy()
+    for fold in range(5):
+        held = folds == fold
+        rest, _, _ = fit_gauss_newton(counts[~held], margins[~held], frame=frame)
+        expected[held] = margins[held] - rest.predict(counts[held])
+    assert np.array_equal(found[:PLAYERS], residuals[:PLAYERS])
+    free = folds >= 0
+    size = np.sqrt(np.mean(expected[free] ** 2))
+    assert size > 1.2 * np.sqrt(np.mean(residuals[free] ** 2))
+    assert np.sqrt(np.mean((found - expected)[free] ** 2)) < 0.2 * size

@@ -73,6 +73,20 @@ def _reproduce() -> None:
     )
 
 
+# Options that are gone, each with what to do in its place.
+GONE = {
+    "--focus": "Leave it out: the default method context predicts removals.",
+    "--no-lexicon": "Leave it out: a run builds a lexicon only where --build-lexicon asks for it.",
+}
+
+
+def _refuse_gone(words: list[str]) -> None:
+    options = words[: words.index("--")] if "--" in words else words
+    for option in (word.split("=")[0] for word in options):
+        if option in GONE:
+            raise SettingError(f"There is no {option} any more.", GONE[option])
+
+
 def _show_version(wanted: bool) -> None:
     if wanted:
         from piste import __version__
@@ -115,6 +129,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=NEAREST)  # a terminal that cannot show a character
     try:
+        _refuse_gone(sys.argv[1:])
         app()
     except PisteError as error:
         typer.echo(f"piste: {error}", err=True)

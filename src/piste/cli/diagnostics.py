@@ -22,6 +22,9 @@ EXTRAS = {
     "data": "Parquet files, data sets of the hub, piste run",
     "ray": "piste run on a cluster",
     "web": "piste serve",
+    "mcp": "piste mcp",
+    "notebook": "piste.widget(): words clicked away in a notebook",
+    "spacy": 'noun chunks as units, unit="noun-chunk"',
     "pandas": "to_pandas(): results as data frames",
     "shap": "to_shap(): explanations in shap's plots",
 }

@@ -101,14 +101,18 @@ def most_informative(
     teaches as much as it lowers the targets' variance in sum. Ends when the budget is spent.
     """
     count = covariance.shape[1]
-    left, spent = covariance.copy(), 0.0
+    targets, variance = covariance[count:].copy(), np.diag(covariance[:count]).copy()
+    known, spent = np.empty((0, count)), 0.0  # what each chosen one tells [chosen, candidates]
     chosen: list[int] = []
     while len(chosen) < count and spent < budget:
-        variance = np.maximum(np.diag(left[:count]), 0.0) + noise
-        gain = np.sum(left[count:] ** 2, axis=0) / variance / costs
+        noisy = np.maximum(variance, 0.0) + noise
+        gain = np.einsum("tc,tc->c", targets, targets) / noisy / costs
         gain[chosen] = -1.0
         best = int(gain.argmax())
         chosen.append(best)
         spent += float(costs[best])
-        left -= np.outer(left[:, best], left[best] / variance[best])
+        tells = (covariance[best] - known[:, best] @ known) / np.sqrt(noisy[best])
+        targets -= np.outer(targets[:, best] / np.sqrt(noisy[best]), tells)
+        variance -= tells**2
+        known = np.vstack([known, tells])
     return chosen

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol, TypeGuard
 
-from piste.errors import InputError, few
+from piste.errors import InputError, few, kind_of
 from piste.rows.row import PROBLEM, RawRow, missing
 
 
@@ -84,7 +84,7 @@ def row(item: Any, text: str, pair: str) -> RawRow:
 def _strange(item: object) -> str:
     if missing(item):
         return "There is no text: the value is missing."
-    return f"It is a {type(item).__name__}, not a text."
+    return f"It is {kind_of(item)}, not a text."
 
 
 def _of_pandas(source: Any, text: str, identity: str) -> Iterator[RawRow]:

@@ -100,7 +100,7 @@ def to_hub(folder: str | Path, repo: str, *, private: bool = True) -> str:
     ]
     if (folder / LEXICON).exists():
         files.append((LEXICON, lexicon_to_show(folder / LEXICON)))
-    shown = {**manifest, "data": _last(manifest["data"]), "model": _last(manifest["model"])}
+    shown = {**manifest, **{name: _last(manifest[name]) for name in _named(manifest)}}
     files.append((MANIFEST, json.dumps(shown, indent=1).encode()))
     files.append(("README.md", card(folder, shown, repo).encode()))
     sent = [CommitOperationAdd(name, content) for name, content in files]
@@ -163,6 +163,11 @@ def _manifest(folder: Path) -> dict[str, Any]:
             "Run the same `piste run` again to continue it.",
         )
     return manifest
+
+
+def _named(manifest: dict[str, Any]) -> list[str]:
+    """What may be a path of this machine."""
+    return [name for name in ("data", "model", "lexicon") if isinstance(manifest.get(name), str)]
 
 
 def _tables(folder: Path) -> Iterator[Path]:

@@ -70,6 +70,7 @@ def write(pairings: Sequence[Pairing], folder: str | os.PathLike[str]) -> None:
         "labels": facts.labels,
         "method": first.method,
         "settings": first.settings,
+        "seed": first.seed,
         **({} if first.record is None else first.record.options),
         "shard": SHARD,
         "versions": versions(),

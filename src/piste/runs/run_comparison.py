@@ -326,8 +326,9 @@ def _flips(before: RunTables, after: RunTables, both: Sequence[int]) -> Iterator
             predicted_label(row["target"], row["score"], run.manifest)
             for row, run in ((was, before), (now, after))
         ]
-        signs = [_side(row, before.manifest)[1] for row in (was, now)]
-        moved = abs(signs[0] * was["score"] - signs[1] * now["score"])
+        told = before.explained(index), after.explained(index)  # of the same label
+        scores = [_side(row, before.manifest)[1] * row["score"] for row in told]
+        moved = abs(scores[0] - scores[1])
         if None not in decided and decided[0] != decided[1] and moved >= TURNED:
             label = named_label(was["label"], before.manifest.labels)
             yield Flip(str(was["id"]), str(decided[0]), str(decided[1]), label)

@@ -3,7 +3,7 @@
 A fit makes hundreds of solves of about a hundred rows, where the checks around scipy's own
 functions take longer than the algebra: they come straight from LAPACK. It builds hundreds of
 matrices with the entries of the counts. Products of two of them sum over pairs of entries in a
-row; the pairs are the same every time, so they are listed once.
+row; the pairs are the same every time, so they are listed once. Rows with many entries are full.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from piste.arrays import FloatArray, IntArray, Ragged
 from piste.threads import Switch
 
 LIFTS = (0.0, 1e-14, 1e-11, 1e-8, 1e-5)  # of the mean diagonal
-FEW_PAIRS = 100_000
-DENSE = 0.01  # of all possible pairs; above it BLAS on full matrices is faster
+DENSE = 0.01  # of a row's possible pairs; above it BLAS on full matrices is faster
 
 
 def root(matrix: FloatArray) -> FloatArray:
@@ -70,25 +69,36 @@ def solve_lower(factor: FloatArray, right: FloatArray, *, transposed: bool = Fal
     return np.asarray(lapack.dtrtrs(factor, right, lower=1, trans=int(transposed))[0])
 
 
-def pattern_of(counts: sparse.csr_array) -> Pattern | Full:
-    """The entries of a matrix, in the form that is faster to work with."""
-    rows, columns = counts.shape
-    lengths = np.diff(counts.indptr).astype(np.int64)
-    if np.sum(lengths**2) > max(FEW_PAIRS, DENSE * rows * columns**2):
-        return Full(counts.toarray())
-    row = np.repeat(np.arange(rows), lengths)
-    column = counts.indices.astype(np.int64)
-    return Pattern(counts.data, row, column, (rows, columns), _pairs(row, column, lengths, columns))
+def pattern_of(counts: sparse.csr_array) -> Pattern:
+    """The entries of a matrix: those of rows with few, and then all of the rows with many."""
+    lengths, columns = np.diff(counts.indptr).astype(np.int64), counts.shape[1]
+    full = lengths**2 > DENSE * columns**2
+    few, many = np.flatnonzero(~full), np.flatnonzero(full)
+    inside = np.repeat(~full, lengths)
+    row, column = np.repeat(few, lengths[few]), counts.indices[inside].astype(np.int64)
+    return Pattern(
+        np.append(counts.data[inside], counts[many].toarray().reshape(-1)),
+        np.append(row, np.repeat(many, columns)),
+        np.append(column, np.tile(np.arange(columns), len(many))),
+        counts.shape,
+        many,
+        _pairs(lengths[few], column, columns),
+    )
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """Entry k stands at (row[k], column[k]); `data` are the numbers it was made with."""
+    """Entry k stands at (row[k], column[k]); `data` are the numbers it was made with.
+
+    Of rows with few entries products are summed over pairs of them; the others are full matrices,
+    which BLAS multiplies.
+    """
 
     data: FloatArray  # [entries]
     row: IntArray
     column: IntArray
     shape: tuple[int, int]
+    many: IntArray  # rows of which all entries are listed, at the end
     pairs: tuple[IntArray, IntArray, IntArray]  # left entry, right entry, cell
 
     def product(self, left: FloatArray, right: FloatArray) -> FloatArray:
@@ -96,15 +106,21 @@ class Pattern:
         size = self.shape[1]
         first, second, cell = self.pairs
         summed = np.bincount(cell, weights=left[first] * right[second], minlength=size * size)
-        return np.asarray(summed, dtype=np.float64).reshape(size, size)
+        full: FloatArray = summed.reshape(size, size).astype(np.float64, copy=False)
+        return full + self._block(left).T @ self._block(right)
 
     def times(self, entries: FloatArray, right: FloatArray) -> FloatArray:
         """M right [rows, outputs]."""
-        return _summed(self.row, entries[:, None] * right[self.column], self.shape[0])
+        few = self._few
+        summed = _summed(self.row[few], entries[few, None] * right[self.column[few]], self.shape[0])
+        summed[self.many] = self._block(entries) @ right
+        return summed
 
     def transposed(self, entries: FloatArray, right: FloatArray) -> FloatArray:
         """M' right [columns, outputs]."""
-        return _summed(self.column, entries[:, None] * right[self.row], self.shape[1])
+        few = self._few
+        summed = _summed(self.column[few], entries[few, None] * right[self.row[few]], self.shape[1])
+        return summed + self._block(entries).T @ right[self.many]
 
     def row_sums(self, entries: FloatArray) -> FloatArray:
         return _summed(self.row, entries[:, None], self.shape[0])[:, 0]
@@ -121,33 +137,14 @@ class Pattern:
         """The sparse matrix with these entries."""
         return sparse.csr_array((entries, (self.row, self.column)), shape=self.shape)
 
+    @property
+    def _few(self) -> slice:
+        """The entries of rows with few."""
+        return slice(len(self.data) - len(self.many) * self.shape[1])
 
-@dataclass(frozen=True)
-class Full:
-    """The same for matrices with few zeros: the entries are all of the matrix [rows, columns]."""
-
-    data: FloatArray
-
-    def product(self, left: FloatArray, right: FloatArray) -> FloatArray:
-        return np.asarray(left.T @ right)
-
-    def times(self, entries: FloatArray, right: FloatArray) -> FloatArray:
-        return np.asarray(entries @ right)
-
-    def transposed(self, entries: FloatArray, right: FloatArray) -> FloatArray:
-        return np.asarray(entries.T @ right)
-
-    def row_sums(self, entries: FloatArray) -> FloatArray:
-        return np.asarray(entries.sum(axis=1))
-
-    def by_row(self, numbers: FloatArray) -> FloatArray:
-        return numbers[:, None]
-
-    def by_column(self, numbers: FloatArray) -> FloatArray:
-        return numbers
-
-    def matrix(self, entries: FloatArray) -> sparse.csr_array:
-        return sparse.csr_array(entries)
+    def _block(self, entries: FloatArray) -> FloatArray:
+        """The rows with many entries, as a full matrix [many, columns]."""
+        return entries[self._few.stop :].reshape(-1, self.shape[1])
 
 
 def _summed(place: IntArray, numbers: FloatArray, size: int) -> FloatArray:
@@ -157,8 +154,10 @@ def _summed(place: IntArray, numbers: FloatArray, size: int) -> FloatArray:
 
 
 def _pairs(
-    row: IntArray, column: IntArray, lengths: IntArray, columns: int
+    lengths: IntArray, column: IntArray, columns: int
 ) -> tuple[IntArray, IntArray, IntArray]:
-    first = np.repeat(np.arange(len(row)), lengths[row])
-    second = Ragged.packed(np.arange(len(row)), lengths).take(row).values
+    """Pairs of entries in rows of these lengths, and the cell of a product that they belong to."""
+    row, entries = np.repeat(np.arange(len(lengths)), lengths), np.arange(len(column))
+    first = np.repeat(entries, lengths[row])
+    second = Ragged.packed(entries, lengths).take(row).values
     return first, second, column[first] * columns + column[second]

@@ -27,7 +27,7 @@ from piste.surrogates.shapley import (
     shapley_weights,
 )
 
-MOST_PAIRED = 200  # players among which pairs are looked for: the most relevant ones
+MOST_PAIRED = 100  # players among which pairs are looked for: the most relevant ones
 SEED = 0  # of sampled company; what is sampled is the same for every reader
 TINY = 0.1  # parts with a smaller share of the players are unlike the text: SLALOM alone has them
 

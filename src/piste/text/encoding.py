@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from piste.arrays import IntArray
-from piste.errors import InputError, SettingError
+from piste.errors import InputError, SettingError, kind_of
 from piste.text.units import Span, sentence_spans, word_spans
 
 # A token's type (the segment number that BERT adds to it) travels in its id: id + TYPE * type.
@@ -66,8 +66,8 @@ def check_text(text: object) -> str:
     """The text, or an error that says why there is nothing to explain."""
     if not isinstance(text, str):
         raise InputError(
-            f"The text is a {type(text).__name__}, not a string.",
-            "Pass one string, or several in a list.",
+            f"The text is {kind_of(text)}, not a string.",
+            "Pass one string. Of many texts in a list, piste.explain explains each.",
         )
     if not text.strip():
         raise InputError("The text is empty.", "Give at least one word to explain.")

@@ -36,7 +36,7 @@ LEAST_PARTS = 24  # random parts on top of the words alone and left out, whateve
 LEAST_BUDGET = 11
 VERIFIED = 10  # sequences kept back to verify what would turn the decision, of a budget at most
 PATIENCE = 10  # times the passes, for a tolerance without a budget
-ROUNDS = 3  # after the first
+ROUNDS, FEWER = 3, 2  # after the first; of a long text
 CRUMBS = 0.02  # of what may be asked
 GROWTH = 0.2  # long runs refit less often
 LEAVING_OUT = 0.2  # of the passes that leaving every player out in turn may cost
@@ -202,15 +202,17 @@ class Plan:
 
     @property
     def worth_a_round(self) -> bool:
-        """Whether more than crumbs is left to ask."""
-        return self.left >= max(1.0, CRUMBS * self.limit)
+        """Whether more than crumbs is left to ask: the whole text at least."""
+        whole = float(self.costs(whole_and_empty(len(self.asked.players)))[0])
+        return self.left >= max(whole, CRUMBS * self.limit)
 
     def share(self, round_: int) -> float:
-        """Of what is left, for this round: all of it after `ROUNDS`, where that is not too much.
+        """Of what is left, for this round: all of it in the last, where that is not too much.
 
         With patience, each round asks a fifth of all that was asked before it.
         """
-        even = 1 / (ROUNDS + 1 - round_) if round_ <= ROUNDS and self.patience == 1 else 0.0
+        rounds = FEWER if len(self.asked.players) > LONG_TEXT else ROUNDS
+        even = 1 / (rounds + 1 - round_) if round_ <= rounds and self.patience == 1 else 0.0
         return min(1.0, max(even, GROWTH * self.spent / max(self.left, 1.0)))
 
     @property
@@ -265,12 +267,11 @@ class Plan:
     def next(self, rng: np.random.Generator, process: Process | None, share: float) -> BoolArray:
         """More parts; with a process, those from which it learns most for their cost."""
         count, tokens = len(self.asked.players), self.asked.players.ids.lengths
-        pool = paired_parts(rng, count, POOL, tokens)
-        pool = np.vstack([pool, parts_between(rng, count, POOL, NEAR, 1, tokens)])
+        pool = paired_parts(rng, count, POOL // 2, tokens)
+        pool = np.vstack([pool, parts_between(rng, count, POOL // 2, NEAR, 1, tokens)])
         pool = distinct(pool, [self.asked.parts])
         if process is None or not len(pool):
             return self.cut(pool, share)
-        pool = pool[rng.permutation(len(pool))[:POOL]]
         targets = np.vstack(
             [
                 paired_parts(rng, count, TARGETS // 2),
@@ -280,22 +281,25 @@ class Plan:
         with algebra.one_thread:
             covariance = process.covariance(np.vstack([pool, targets]), pool)
             if count <= MOST_COMPLETE and len(self.asked.parts) >= KNOWN_PARTS * count:
-                known = process.covariance(pool, pool)
-                covariance = np.vstack([known, _to_be_learnt(process, targets, pool)])
+                learnt = _to_be_learnt(process, targets, pool, covariance[len(pool) :])
+                covariance = np.vstack([covariance[: len(pool)], learnt])
             chosen = most_informative(
                 covariance, process.kernel.noise, self.costs(pool), share * self.left
             )
         return self.cut(pool[chosen], share)
 
 
-def _to_be_learnt(process: Process, targets: BoolArray, pool: BoolArray) -> FloatArray:
+def _to_be_learnt(
+    process: Process, targets: BoolArray, pool: BoolArray, parts: FloatArray
+) -> FloatArray:
     """Covariances of what is to be learnt with the pool's answers: of parts, and of the effects.
 
     Both count alike: each by the variance that it has left in sum. For short texts: in longer ones
     the effects would have mostly short parts asked, which tell less about those near the text.
+    parts [targets, pool]: covariances of their answers.
     """
     effects = Effects(process)
-    parts = process.covariance(targets, pool) / np.sqrt(process.variances(targets).sum() + TINY)
+    parts = parts / np.sqrt(process.variances(targets).sum() + TINY)
     variance = max(float(effects.shapley_variances().sum()), 0.0)
     return np.vstack([parts, effects.covariance(pool) / np.sqrt(variance + TINY)])
 

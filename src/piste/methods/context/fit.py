@@ -17,7 +17,6 @@ from piste.result.facts import Agreement, FitReport
 from piste.result.formula import Formula
 from piste.surrogates import algebra
 from piste.surrogates.context import (
-    EXACTLY,
     ROUGHLY,
     Kernel,
     Process,
@@ -49,7 +48,7 @@ class Limits:
     errors: bool = False  # of many different words; of few they are always at hand
 
 
-AT_FIRST, BETWEEN_ROUNDS, FOLD = Limits(50, 3, 1e-2), Limits(4, 2, 1e-3), Limits(4, 1, 1e-3)
+AT_FIRST, BETWEEN_ROUNDS, FOLD = Limits(50, 2, 1e-2), Limits(2, 1, 1e-2), Limits(4, 1, 1e-3)
 IN_THE_END = Limits(50, 6, errors=True)
 
 
@@ -224,7 +223,7 @@ def quick_fit(asked: Asked, before: Fit | None) -> Fit:
         if before is None
         else fit_slalom(asked, before.slalom, BETWEEN_ROUNDS)
     )
-    return _on_mean(asked, slalom, _means(slalom, asked.parts), _kernel(before), ROUGHLY)
+    return _on_mean(asked, slalom, _means(slalom, asked.parts), _kernel(before))
 
 
 @algebra.one_thread
@@ -255,7 +254,12 @@ def _unseen_means(asked: Asked, slalom: SlalomFit) -> FloatArray:
     fold = np.random.default_rng(0).permutation(len(asked.parts)) % FOLDS
     fold[ends(asked.parts)] = -1  # always seen: the process meets them
     means = _means(slalom, asked.parts)
-    for index in range(FOLDS):
+    if slalom.posterior is not None and asked.near.any():
+        some = asked.parts.any(axis=1)  # that SLALOM was fitted to
+        residuals = (asked.answers - means)[some]
+        means[some] = asked.answers[some] - slalom.posterior.left_out(residuals, fold[some])
+        return means
+    for index in range(FOLDS):  # groups alone leave too much open to go by the whole fit's slopes
         held = fold == index
         if held.any() and not held.all():
             rest = fit_slalom(asked, slalom, FOLD, ~held)
@@ -268,14 +272,13 @@ def _on_mean(
     slalom: SlalomFit,
     means: FloatArray,
     start: Kernel | None,
-    precision: float = EXACTLY,
 ) -> Fit:
     """The process on SLALOM: its kernel from residuals of `means`, its answers from all."""
     inside = like_the_text(asked.parts)
     parts, exact = asked.parts[inside], ends(asked.parts)[inside]
     residuals = (asked.answers - means)[inside]
     unseen = fit_context(
-        parts, residuals, _prior(slalom), exact=exact, start=start, precision=precision
+        parts, residuals, _prior(slalom), exact=exact, start=start, precision=ROUGHLY
     )
     final = unseen.conditioned((asked.answers - _means(slalom, asked.parts))[inside])
     return _fit(asked, slalom, unseen, final, slalom.formulas())
@@ -285,7 +288,7 @@ def _on_constant(asked: Asked, slalom: SlalomFit) -> Fit:
     """The process by itself."""
     inside = like_the_text(asked.parts)
     parts, answers = asked.parts[inside], asked.answers[inside]
-    process = fit_context(parts, answers, _prior(slalom), exact=ends(parts))
+    process = fit_context(parts, answers, _prior(slalom), exact=ends(parts), precision=ROUGHLY)
     return _fit(asked, slalom, process, process, ())
 
 

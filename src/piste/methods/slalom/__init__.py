@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass, replace
+from dataclasses import InitVar, dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -62,8 +62,15 @@ class Slalom(Method):
     fit: Literal["gauss-newton", "sgd"] = "gauss-newton"
     # shared: all classes at once, one importance and a value for each class a word (they sum to 0)
     classes: Literal["one-vs-rest", "shared"] = "one-vs-rest"
+    focus: InitVar[str | None] = None  # of version 0.1
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, focus: str | None) -> None:
+        if focus is not None:
+            raise SettingError(
+                f"Slalom has no focus={focus!r} any more.",
+                'Use method="context", the default, which predicts removals; for focus="tokens"'
+                " leave it out.",
+            )
         if self.fit not in FITS:
             raise choices("fit", self.fit, FITS)
         if self.classes not in CLASSES:

@@ -16,7 +16,7 @@ import transformers
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from piste.arrays import FloatArray, IntArray
-from piste.errors import ModelError, OutputError
+from piste.errors import ModelError, OutputError, kind_of
 from piste.models import loading_errors
 from piste.models.backends.pretrained import (
     QuietReader,
@@ -196,9 +196,9 @@ def _load_model(source: str, device: str | None, code: dict[str, bool]) -> tuple
 def _given_model(model: Any) -> Any:
     if not isinstance(model, transformers.PreTrainedModel):
         raise ModelError(
-            f"Cannot use a {type(model).__name__} as a model.",
+            f"Cannot use {kind_of(model)} as a model.",
             "Give a name, a directory or a transformers model; for a function of texts,"
-            " piste.from_function(fn).",
+            " piste.from_function(fn); for the similarity of two texts, piste.from_embedding(fn).",
         )
     if "SequenceClassification" not in type(model).__name__:
         raise ModelError(

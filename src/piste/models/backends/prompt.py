@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from piste.errors import InputError, ModelError, SettingError
+from piste.errors import InputError, ModelError, SettingError, kind_of
 from piste.models import loading_errors
 from piste.models.backends.endpoint import TEXT
 from piste.models.backends.reading import check_ids, unknown
@@ -182,7 +182,7 @@ def check_answers(labels: Sequence[str], answers: Sequence[tuple[int, ...]]) -> 
 
 def _check(prompt: object) -> None:
     if not isinstance(prompt, str):
-        raise SettingError(f"The prompt is a {type(prompt).__name__}.", "Give a string.")
+        raise SettingError(f"The prompt is {kind_of(prompt)}.", "Give a string.")
     if prompt.count(TEXT) != 1 or prompt.count(PAIR) > 1:
         raise SettingError(
             f"The prompt has {TEXT} {prompt.count(TEXT)} times and {PAIR} {prompt.count(PAIR)}.",

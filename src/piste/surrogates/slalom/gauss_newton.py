@@ -173,12 +173,14 @@ class _Problem:
         self.frame = frame
         self.prior = prior
         self.pattern = pattern_of(_with_frame(counts) if frame else counts)
+        self.known: tuple[_State, tuple[FloatArray, FloatArray]] | None = None
         self.assume(FIRST_NOISE)
 
     def assume(self, noise: float) -> None:
         """Weigh the priors against this noise variance."""
         self.ridge = noise * self.prior.value_precision
         self.pull = noise * self.prior.importance_precision
+        self.known = None
 
     def noise(self, state: _State) -> float:
         """The residual variance, by the degrees of freedom that the fit left."""
@@ -207,6 +209,11 @@ class _Problem:
 
     def normal_equations(self, state: _State) -> tuple[FloatArray, FloatArray]:
         """Curvature [players, players] and slope [players] in the importances alone."""
+        if self.known is None or self.known[0] is not state:
+            self.known = state, self._normal_equations(state)
+        return self.known[1]
+
+    def _normal_equations(self, state: _State) -> tuple[FloatArray, FloatArray]:
         curvature = self.pull.copy()
         slope = -self.pull @ (state.importances - self.prior.importances)
         for output in range(self.margins.shape[1]):
