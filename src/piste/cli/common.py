@@ -99,7 +99,7 @@ def read(text: str | None, file: Path | None, command: str) -> str:
     piped = "" if sys.stdin.isatty() and text is None else _decoded_input()
     if text is None and not piped:
         raise InputError(
-            "There is not a text.", f'Give it in quotes: piste {command} "A film to remember."'
+            "There is no text.", f'Give it in quotes: piste {command} "A film to remember."'
         )
     return piped
 

@@ -57,7 +57,7 @@ class Game:
         return self._answers(keep, lambda logits: self.decision.decides(logits).astype(float)) > 0
 
     def _answers(self, keep: BoolArray, read: Callable[[FloatArray], FloatArray]) -> FloatArray:
-        """What is read from the model's outputs for each coalition; 0 where there is not a text."""
+        """What is read from the model's outputs for each coalition; 0 where there is no text."""
         answers = np.zeros(len(keep))
         known = keep.any(axis=1) | self.says_something_empty
         answers[known] = read(self.query.logits(self._rows(keep[known])))
