@@ -12,6 +12,7 @@ from piste.design.parts import (
     most_informative,
     paired_parts,
     parts_between,
+    spread_out,
     whole_and_empty,
 )
 from piste.surrogates.context import distinct
@@ -50,6 +51,28 @@ def test_every_part_is_followed_by_its_complement(players, count, seed):
     assert (parts[1 : 2 * pairs : 2] == ~parts[: 2 * pairs : 2]).all()
     if players > 1:
         assert (parts.any(axis=1) & ~parts.all(axis=1)).all()  # both ends are asked anyway
+
+
+def test_pairs_are_spread_out():
+    """Worked out by hand: the pair that shares most with the known ones comes last."""
+    known = np.array([[1, 1, 1, 1], [0, 0, 0, 0], [1, 1, 0, 0]], dtype=bool)
+    pairs = [[1, 1, 0, 0], [0, 0, 1, 1], [1, 1, 1, 0], [0, 0, 0, 1], [1, 0, 1, 0], [0, 1, 0, 1]]
+    order = spread_out(np.array(pairs, dtype=bool), known).astype(int).tolist()
+    assert order == [*pairs[4:], *pairs[2:4], *pairs[:2]]
+
+
+@given(st.integers(2, 12), st.integers(1, 60), st.integers(0, 99))
+def test_what_is_spread_out_are_the_same_pairs(players, count, seed):
+    pairs = paired_parts(rng(seed), players, 2 * count)
+    spread = spread_out(pairs, whole_and_empty(players))
+    assert (spread[1::2] == ~spread[::2]).all()
+    assert sorted(map(tuple, spread.tolist())) == sorted(map(tuple, pairs.tolist()))
+
+
+def test_what_is_spread_out_repeats_nothing_before_it_must():
+    players, half = 6, 2**5 - 1  # pairs of complements, without both ends
+    pairs = paired_parts(rng(), players, 2000)
+    assert len(distinct(spread_out(pairs, whole_and_empty(players))[: 2 * half])) == 2 * half
 
 
 @given(st.integers(2, 20), st.integers(1, 5), st.integers(0, 99))

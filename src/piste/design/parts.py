@@ -61,6 +61,29 @@ def paired_parts(
     return np.stack([parts, ~parts], axis=1).reshape(-1, players)[:count]
 
 
+def spread_out(pairs: BoolArray, known: BoolArray) -> BoolArray:
+    """The same pairs of complements, each as unlike those before it and the known parts as may be.
+
+    pairs [2 * pairs, players]: parts, each followed by its complement. With few players random
+    pairs repeat each other nearly, and tell less.
+    """
+    candidates = pairs[::2]
+    likeness = _likeness(candidates, known).sum(axis=1)
+    chosen: list[int] = []
+    for _ in candidates:
+        best = int(likeness.argmin())
+        chosen.append(best)
+        likeness += 2 * _likeness(candidates, candidates[[best]])[:, 0]
+        likeness[best] = np.inf
+    return np.stack([candidates[chosen], pairs[1::2][chosen]], axis=1).reshape(pairs.shape)
+
+
+def _likeness(first: BoolArray, second: BoolArray) -> FloatArray:
+    """Of parts [first, second]: 1 where they are equal or complements, 0 where half is equal."""
+    signs = (np.where(parts, 1.0, -1.0) for parts in (first, second))
+    return np.asarray((np.inner(*signs) / first.shape[1]) ** 4)
+
+
 def parts_between(
     rng: np.random.Generator,
     players: int,

@@ -16,6 +16,7 @@ from piste.design.parts import (
     most_informative,
     paired_parts,
     parts_between,
+    spread_out,
     whole_and_empty,
 )
 from piste.errors import SettingError
@@ -34,7 +35,8 @@ PASSES: dict[Effort, float] = {"quick": 9.0, "light": 20.0, "normal": 70.0, "tho
 MOST_PARTS_EACH = 13  # parts a player, of about half a pass: more hardly help a short text
 LEAST_PARTS = 24  # random parts on top of the words alone and left out, whatever the effort
 LEAST_BUDGET = 11
-VERIFIED = 10  # sequences kept back to verify what would turn the decision, of a budget at most
+VERIFIED = 10  # sequences kept back to verify what would turn the decision, at most
+SPARED = 20  # of so many of a budget, one is kept back: most sets were asked before
 PATIENCE = 10  # times the passes, for a tolerance without a budget
 ROUNDS, FEWER = 3, 2  # after the first; of a long text
 CRUMBS = 0.02  # of what may be asked
@@ -171,7 +173,7 @@ class Plan:
                     f"A budget of {query.budget} sequences is too small to fit anything.",
                     f"Give at least {least}; a few hundred are usual.",
                 )
-            return cls(asked, asked.allowed - min(VERIFIED, asked.allowed // 10), True)
+            return cls(asked, asked.allowed - min(VERIFIED, asked.allowed // SPARED), True)
         whole = float(asked.tokens(whole_and_empty(count))[0])
         if effort == "quick" and count > LONG_TEXT and query.tolerance is None:
             return cls(asked, QUICK_PASSES * whole, False, in_groups=True)
@@ -246,8 +248,10 @@ class Plan:
             words.append(left_out(count))
         if count > LONG_TEXT:
             words.append(grouped(rng, players.first, count, 3, TRIPLES))
-        parts = np.vstack([*words, paired_parts(rng, count, 2 * POOL, players.ids.lengths)])
-        parts = distinct(parts, [])
+        pairs = paired_parts(rng, count, 2 * POOL, players.ids.lengths)
+        if count <= LONG_TEXT:
+            pairs = spread_out(pairs, np.vstack(words))
+        parts = distinct(np.vstack([*words, pairs]), [])
         return parts[: max(2, len(self.cut(parts, share)))]  # both ends, whatever the budget
 
     def groups(self, rng: np.random.Generator) -> BoolArray:
