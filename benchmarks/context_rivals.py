@@ -97,7 +97,11 @@ def _ridges(
 
 def with_passes(subject: Subject, passes: float) -> piste.Explanation:
     """Context at another cost than its efforts have, and without an early end."""
-    with patch.dict(asking.PASSES, thorough=passes), patch.object(context, "TOLERANCE", EXACT):
+    with (
+        patch.dict(asking.PASSES, thorough=passes),
+        patch.object(context, "TOLERANCE", EXACT),
+        patch.object(asking, "LEAST_PARTS", 0),
+    ):
         return subject.explain(effort="thorough")
 
 

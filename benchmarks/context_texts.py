@@ -110,7 +110,7 @@ SOURCES = {
     "sst": Source("sst", "sst/test.jsonl.gz", 12, (12, 30)),
     "imdb": Source("yelp", "imdb/test.jsonl.gz", 8, (210, 310)),
     "questions": Source("trec", "trec/test.jsonl.gz", 40),
-    "short": Source("trec", "trec/test.jsonl.gz", 8, fits=_few_distinct),
+    "short": Source("trec", "trec/test.jsonl.gz", 16, fits=_few_distinct),
     "people-sst": Source("yelp", "rationales/sst.jsonl.gz", 40, fits=_agrees),
     "people-dynasent": Source("yelp", "rationales/dynasent.jsonl.gz", 40, fits=_agrees),
     "people-yelp": Source("yelp", "yelp_hat/hat.jsonl.gz", 20, (30, 60), fits=_agrees),

@@ -79,7 +79,7 @@ def test_a_row_without_text_is_an_example_with_its_problem(tmp_path):
     (tmp_path / "a.jsonl").write_text(lines([*ROWS, {"id": "c", "text": 7}, {"id": "d"}]))
     found = list(read_examples(tmp_path / "a.jsonl"))
     assert [example.problem is None for example in found] == [True, True, False, False]
-    assert "holds a int" in found[2].problem
+    assert "holds an int" in found[2].problem
     assert "holds nothing" in found[3].problem
 
 
@@ -187,6 +187,8 @@ def test_labels_that_are_no_class_are_kept_to_be_reported(tmp_path):
 def test_a_missing_cell_is_missing_whatever_stands_for_it(empty):
     (unlabelled,) = read_examples([{"text": "good", "label": empty}])
     assert unlabelled.label is None
+    (first, second) = read_examples([{"text": "good", "id": empty}, {"text": "bad", "id": empty}])
+    assert (first.id, second.id) == ("0", "1")
     bare, in_a_row = read_examples([empty, {"text": empty}])
     assert "missing" in bare.problem
     assert "holds nothing" in in_a_row.problem

@@ -37,9 +37,15 @@ def printed(path: Path) -> str:
     return "\n".join(shown)
 
 
-def test_the_four_are_there_and_listed():
+def test_all_are_there_and_listed():
     names = {path.stem for path in NOTEBOOKS}
-    assert names == {"quickstart", "spurious_words", "comparing_explainers", "explaining_an_llm"}
+    assert names == {
+        "auditing_a_question_classifier",
+        "comparing_explainers",
+        "explaining_an_llm",
+        "quickstart",
+        "spurious_words",
+    }
     page = (EXAMPLES / "README.md").read_text(encoding="utf-8")
     assert not [path.name for path in NOTEBOOKS if f"]({path.name})" not in page]
 

@@ -1,7 +1,10 @@
 """Many texts at once: the same explanations as one by one, in a list that loses none."""
 
 import html
+import os
 import pickle
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -298,7 +301,7 @@ def test_threads_may_read_one_stream():
 
 
 def test_one_second_text_that_is_none_is_refused():
-    with pytest.raises(SettingError, match="pair is a int"):
+    with pytest.raises(SettingError, match="pair is an int"):
         piste.explain(["a man"], classifier(), pair=5)
 
 
@@ -323,6 +326,18 @@ def test_progress_is_told_text_by_text_and_as_a_bar(capsys):
     assert "Asking the model" in capsys.readouterr().err
     with pytest.raises(SettingError, match="progress is 3"):
         piste.explain(TEXTS, classifier(), progress=3)
+
+
+def test_a_bar_that_is_switched_off_keeps_quiet():
+    script = f"""import piste
+assert piste.explain({TEXTS[1]!r}, progress=True).scores
+assert len(piste.explain(iter({[TEXTS[0]] * (THREADS + 1)!r}), None, "occlusion", progress=True))
+"""
+    environment = os.environ | {"TQDM_DISABLE": "1"}  # read when its library loads
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_the_summary_is_that_of_a_run(tmp_path):

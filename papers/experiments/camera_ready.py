@@ -62,8 +62,8 @@ class CameraReadySettings:
 SETTINGS = {
     "tiny": CameraReadySettings(REVIEW_SETTINGS["tiny"], table2a.SETTINGS["tiny"]),
     "small": CameraReadySettings(
-        replace(REVIEW_SETTINGS["small"], texts=40),
-        replace(table2a.SETTINGS["small"], texts=40, samples=300),
+        replace(REVIEW_SETTINGS["small"], texts=20),
+        replace(table2a.SETTINGS["small"], texts=20, samples=300, counted=2000),
     ),
     "paper": CameraReadySettings(
         REVIEW_SETTINGS["paper"], table2a.SETTINGS["paper"], embedded=False
@@ -172,10 +172,13 @@ def findings(evaluations: Evaluations) -> tuple[str, ...]:
         pairs = {
             frozenset((d.one, d.other)): d for d in differences(evaluation) if d.metric == metric
         }
-        for other in ("fidel lin", "LIME", "SHAP", "slalom", "context"):
-            if other in evaluation.views:
-                found = verdict(pairs[frozenset(("eff lin", other))])
-                said.append(f"{TITLES[metric]}, eff lin against {other}: {found}.")
+        others = [name for name in ("fidel lin", *COLUMNS[6:]) if name in evaluation.views]
+        apart = [pairs[frozenset(("eff lin", other))] for other in others]
+        told = [verdict(pair) for pair in apart if pair.better is not None]
+        level = [name for name, pair in zip(others, apart, strict=True) if pair.better is None]
+        if level:
+            told.append(f"no difference beyond chance between eff lin and {', '.join(level)}")
+        said.append(f"{TITLES[metric]}: {'; '.join(told)}.")
     return (
         *said,
         "LRP is the camera-ready's AttnLRP, by the package lxt, whose licence grants no patent"

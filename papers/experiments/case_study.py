@@ -56,13 +56,13 @@ class CaseStudySettings:
     passage: int  # words, at most
     edits: int
     budget: int | None = None  # forward passes for a passage; None: each method's own
-    random: int = 5  # orders of the words by chance
+    random: int = 3  # orders of the words by chance
     listed: int = 8  # edits in the table
 
 
 SETTINGS = {
     "tiny": CaseStudySettings(words=60, passage=25, edits=3, budget=30, random=2, listed=2),
-    "small": CaseStudySettings(words=3000, passage=300, edits=150),
+    "small": CaseStudySettings(words=2500, passage=300, edits=100),
     "paper": CaseStudySettings(words=3000, passage=300, edits=150, budget=2000),
 }
 
@@ -206,7 +206,7 @@ def draw(found: Mapping[str, Edited], random: FloatArray) -> Figure:
 
 
 def _table(found: Mapping[str, Edited], random: FloatArray, spent: Mapping[str, float]) -> Table:
-    marks = sorted({min(mark, len(random) - 1) for mark in (4, 16, 64, 150)})
+    marks = sorted({min(mark, len(random) - 1) for mark in (4, 16, 64, 100)})
     rows = [
         (
             name,

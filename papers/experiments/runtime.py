@@ -31,7 +31,7 @@ class RuntimeSettings:
 SETTINGS = {
     "tiny": RuntimeSettings(replace(table11.SETTINGS["tiny"], samples=(40, 80))),
     "small": RuntimeSettings(
-        replace(table11.SETTINGS["small"], samples=(500, 1000, 5000), texts=3, repeats=1)
+        replace(table11.SETTINGS["small"], samples=(500, 1000, 5000), texts=1, repeats=1)
     ),
     "paper": RuntimeSettings(
         replace(table11.SETTINGS["paper"], samples=(500, 1000, 5000, 10_000)), embedded=False

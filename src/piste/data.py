@@ -125,7 +125,7 @@ def _capital(name: str) -> str:
 
 def _example(row: RawRow, index: int, columns: Columns) -> Example:
     name = row.get(columns.id)
-    identity = str(index) if name is None else str(name)
+    identity = str(index) if missing(name) else str(name)
     if PROBLEM in row:
         return Example(identity, "", problem=row[PROBLEM])
     text = row.get(columns.text)

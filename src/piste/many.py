@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from piste.data import SECOND, Example, no_second
-from piste.errors import FileError, InputError, SettingError, choices, reason
+from piste.errors import FileError, InputError, SettingError, choices, kind_of, reason
 from piste.models.protocol import Classifier
 from piste.models.sharing import THREADS as GROUP
 from piste.models.sharing import Gathering, together
@@ -328,7 +328,7 @@ def with_pairs(
         return examples
     if not isinstance(pairs, Iterable):
         raise SettingError(
-            f"pair is a {type(pairs).__name__}, and there are many texts.",
+            f"pair is {kind_of(pairs)}, and there are many texts.",
             "Give one second text for all, or as many as there are texts.",
         )
     if isinstance(pairs, str):

@@ -46,6 +46,8 @@ class _Bar:
             from tqdm.auto import tqdm  # a bar in either place, as other libraries show it
 
             self.bar = tqdm(desc=self.what, total=planned)
+        if self.bar.disable:  # by TQDM_DISABLE: it has no clock then
+            return
         if planned != self.bar.total:
             started = self.bar.start_t
             self.bar.reset(total=planned)  # a notebook's bar takes another end in no other way

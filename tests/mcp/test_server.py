@@ -107,6 +107,24 @@ def test_the_answer_without_words_is_the_models_own():
     assert one.structured_content["new_label"] == "positive"
 
 
+def test_the_answer_without_words_costs_what_was_asked():
+    answered = []
+
+    def counting():
+        return piste.from_function(
+            lambda texts: answered.extend(texts) or [float("good" in text) for text in texts],
+            ["negative", "positive"],
+        )
+
+    text = "a good film"
+    calls = [("explain", {"text": text}), ("predict_without", {"text": text, "words": ["film"]})]
+    explained, without = asked(calls[0], calls[1], load={"counting": counting})
+    more = without.structured_content["cost"]["sequences"]
+    more -= explained.structured_content["cost"]["sequences"]
+    assert answered[-more:] == [text, "a good"]
+    assert f"and {more} sequences for this answer" in words_of(without)
+
+
 def test_what_turns_the_decision_is_verified():
     (answer,) = asked(("flip", {"text": "good film but thin plot"}))
     found = answer.structured_content["turned_by_removing"]

@@ -395,3 +395,10 @@ def test_labels_that_were_exchanged_turn_every_decision(tmp_path):
     change = piste.check(texts, three("blue", "red"), tmp_path / "before")
     turned = [(flip.before, flip.after) for flip in change.flips]
     assert turned == [("red", "blue"), ("blue", "red"), ("red", "blue")]
+
+
+def test_explanations_from_memory_are_a_baseline_too(data, tmp_path):
+    rows = [{"id": f"t{index}", "text": text} for index, text in enumerate(TEXTS)]
+    piste.explain(rows, classifier(), budget=60).to_parquet(tmp_path / "kept")
+    assert not piste.check(data, classifier(), tmp_path / "kept").changed
+    assert named(piste.check(rows, classifier({"cast": 1.8}), tmp_path / "kept").words) == {"cast"}

@@ -117,6 +117,14 @@ def test_of_a_model_only_what_it_is_loaded_from_is_copied(tmp_path):
     assert {path.name for path in copied.iterdir()} == {"config.json", "onnx"}
 
 
+@pytest.mark.parametrize("mistyped", ["./modle", "../modle", "~/modle", "my-org/.."])
+def test_a_folder_that_is_not_there_is_told(tmp_path, monkeypatch, mistyped):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SettingError, match="no folder"):
+        write_space(tmp_path / "space", [mistyped])
+    assert not (tmp_path / "space").exists()
+
+
 def test_a_space_in_the_folder_of_its_model_is_refused(tmp_path):
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(SettingError, match="lies in the model's folder"):
@@ -129,6 +137,9 @@ def test_a_model_that_cannot_be_copied_is_told(tmp_path):
     (tmp_path / "mine" / "weights").symlink_to(tmp_path / "gone")
     with pytest.raises(FileError, match="mine"):
         write_space(tmp_path / "space", [str(tmp_path / "mine")])
+    (tmp_path / "gone").write_text("found")  # the same again, once that is mended
+    write_space(tmp_path / "space", [str(tmp_path / "mine")])
+    assert (tmp_path / "space" / "models" / "mine" / "weights").read_text() == "found"
 
 
 @pytest.mark.parametrize(

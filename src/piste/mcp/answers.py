@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from piste.compare import Comparison
+from piste.mcp.tools import Trial
 from piste.render import together, trust, turns
 from piste.render.answer import sentence
 from piste.render.clean import one_line, visible
@@ -189,13 +190,13 @@ def flipped(explanation: Explanation) -> Flipped:
 def without(
     explanation: Explanation,
     removed: Sequence[int],
-    truth: tuple[float, str, str],
+    trial: Trial,
     predicted: tuple[float | None, float | None],
 ) -> Without:
-    """truth: the model's score then, its decision before and then; predicted: score and error."""
-    target, (true, before, label) = explanation.target, truth
+    """predicted: score and error."""
+    target, true, label = explanation.target, trial.score, trial.after
     names = [together.named(explanation, index) for index in removed]
-    turned = "still" if label == before else "then"
+    turned = "still" if label == trial.before else "then"
     lines = [
         f"Without {', '.join(names)} the model {turned} says {one_line(label)}:"
         f" {target.scale} {signed(true)} instead of {signed(target.score)}"
@@ -206,7 +207,7 @@ def without(
         give = "" if error is None else f" ±{error:.2f}"
         lines.append(f"The explanation predicted {signed(guess)}{give}.")
     return Without(
-        _in_words(lines, explanation, more=1),
+        _in_words(lines, explanation, trial.asked),
         [explanation.players[index].text for index in removed],
         decided(explanation),
         true,
@@ -214,7 +215,7 @@ def without(
         guess,
         error,
         fidelity(explanation),
-        cost(explanation, more=1),
+        cost(explanation, trial.asked),
     )
 
 
@@ -304,10 +305,10 @@ def fidelity(explanation: Explanation) -> Fidelity:
 
 
 def cost(explanation: Explanation, more: int = 0) -> Cost:
-    """more: 1 where a sequence was asked besides."""
+    """more: how many sequences were asked besides."""
     spent = explanation.cost
     seconds = spent.query_seconds + spent.fit_seconds
-    besides = ", and 1 sequence for this answer" if more else ""
+    besides = f", and {more} sequences for this answer" if more else ""
     said = f"Cost: {asked(explanation)}, {seconds:.1f} s{besides} ({explanation.method})."
     return Cost(spent.forwards + more, spent.passes, seconds, said)
 

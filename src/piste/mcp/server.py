@@ -140,10 +140,10 @@ class _Bound:
         question = Question(text, pair, target, against, effort, model)
         explanation = self.tools.explained(question, _progress(context))
         removed = places(explanation, words)
-        truth = self.tools.answer_without(question, explanation, removed)
+        trial = self.tools.answer_without(question, explanation, removed)
         kept = [i for i in range(len(explanation.players)) if i not in set(removed)]
         guess = explanation.predict(kept)
-        told = answers.without(explanation, removed, truth, (guess.score, guess.error))
+        told = answers.without(explanation, removed, trial, (guess.score, guess.error))
         return _result(told)
 
     def flip(

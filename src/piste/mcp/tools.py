@@ -38,6 +38,16 @@ class Question:
         return Options.of(target=self.target, against=self.against, effort=self.effort)
 
 
+@dataclass(frozen=True)
+class Trial:
+    """What the model says without some words."""
+
+    score: float
+    before: str  # its decision on the whole text
+    after: str
+    asked: int  # sequences
+
+
 @dataclass
 class Tools:
     """The models by name, each loaded when it is first asked, and recent explanations."""
@@ -79,8 +89,8 @@ class Tools:
 
     def answer_without(
         self, question: Question, explanation: Explanation, removed: Sequence[int]
-    ) -> tuple[float, str, str]:
-        """The model's own score without these words, its decision before, and then."""
+    ) -> Trial:
+        """The model's own answer without these words, beside that to the whole text."""
         classifier = self.classifier(question.model)
         decision = Decision.on(question.text, classifier, question.options(), question.pair)
         players = decision.players
@@ -90,7 +100,7 @@ class Tools:
         logits = decision.logits(Ragged.of([list(range(len(players))), kept]))
         score = float(decision.target_scores(logits)[1])
         before, after = (explanation.target.labels[decision.choice(row)] for row in logits)
-        return score, before, after
+        return Trial(score, before, after, decision.query.forwards)
 
     def compared(
         self,

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from piste.data import DEFAULT as COLUMNS
 from piste.errors import FileError, SettingError, few
 from piste.extras import versions
 from piste.files import encodable, make_folder, write_atomic
@@ -52,7 +54,8 @@ def summarised(pairings: Sequence[Pairing]) -> Summary:
 def write(pairings: Sequence[Pairing], folder: str | os.PathLike[str]) -> None:
     """Write the folder that `piste run` would have written."""
     shards.check_library()
-    facts, path = _facts(pairings), Path(folder)
+    path = Path(folder)
+    _facts(pairings)  # refuses what is no run
     if shards.holds_results(path):
         raise FileError(f"{path} holds results of a run already.", ANOTHER)
     make_folder(path)
@@ -62,22 +65,31 @@ def write(pairings: Sequence[Pairing], folder: str | os.PathLike[str]) -> None:
     for number, part in enumerate(iter(lambda: list(islice(numbered, SHARD)), [])):
         destination.commit(shards.stage(destination, number, _shard(part, pairings)))
     destination.clear()
-    first = _explained(pairings)[0]
-    manifest = {
+    write_atomic(path / MANIFEST, json.dumps(_manifest(pairings), indent=1, default=str) + "\n")
+
+
+def _manifest(pairings: Sequence[Pairing]) -> dict[str, Any]:
+    """What the explanations were made with, as a run says it."""
+    facts, first = _facts(pairings), _explained(pairings)[0]
+    options = {} if first.record is None else first.record.options
+    return {
         "format": FORMAT,
         "data": IN_MEMORY,
+        "split": "train",
+        "columns": asdict(COLUMNS),
         "model": facts.model,
         "labels": facts.labels,
         "method": first.method,
         "settings": first.settings,
         "seed": first.seed,
-        **({} if first.record is None else first.record.options),
+        **options,
+        "lexicon": options.get("lexicon") or False,
+        "refine": options.get("refine"),
         "shard": SHARD,
         "versions": versions(),
         "backend": first.backend,
         ENDED: len(pairings),
     }
-    write_atomic(path / MANIFEST, json.dumps(manifest, indent=1, default=str) + "\n")
 
 
 def _explained(pairings: Sequence[Pairing]) -> list[Explanation]:

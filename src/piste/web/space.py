@@ -29,7 +29,7 @@ LEFT_OVER = (
     "runs",
     "*.log",
 )
-HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
+HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 DOCKERFILE = """\
 FROM python:3.12-slim
 RUN useradd --create-home --uid 1000 user
@@ -128,15 +128,19 @@ def _copy(model: Path, place: Path) -> None:
     try:
         shutil.copytree(model, place, ignore=shutil.ignore_patterns(*LEFT_OVER))
     except OSError as error:
+        shutil.rmtree(place.parent, ignore_errors=True)  # so that it can be tried again
         raise file_error("write", place, error) from error
 
 
 def _name(model: str) -> str:
     """What the page calls it: of a folder its last name."""
-    name = Path(model).resolve().name if Path(model).is_dir() else model
+    is_folder = Path(model).is_dir()
+    name = Path(model).resolve().name if is_folder else model
     if not HUB_NAME.fullmatch(name):
+        what = "name for a model" if is_folder else "folder, and no name for a model"
         raise SettingError(
-            f"{name!r} cannot be the name of a model.", "Use letters, digits, hyphens and dots."
+            f"{name!r} is not a {what}.",
+            "Check the path; a name has letters, digits, hyphens and dots.",
         )
     return name
 

@@ -249,7 +249,7 @@ class Plan:
         if count > LONG_TEXT:
             words.append(grouped(rng, players.first, count, 3, TRIPLES))
         pairs = paired_parts(rng, count, 2 * POOL, players.ids.lengths)
-        if count <= LONG_TEXT:
+        if count <= MOST_COMPLETE:
             pairs = spread_out(pairs, np.vstack(words))
         parts = distinct(np.vstack([*words, pairs]), [])
         return parts[: max(2, len(self.cut(parts, share)))]  # both ends, whatever the budget
