@@ -139,7 +139,7 @@ def _name(model: str) -> str:
     if not HUB_NAME.fullmatch(name):
         what = "name for a model" if is_folder else "folder, and no name for a model"
         raise SettingError(
-            f"{name!r} is not a {what}.",
+            f"{name!r} is no {what}.",
             "Check the path; a name has letters, digits, hyphens and dots.",
         )
     return name
