@@ -300,6 +300,17 @@ def test_threads_may_read_one_stream():
     assert len(found) == 3 * THREADS
 
 
+def test_progress_that_raises_leaves_no_thread_behind():
+    def stop(done, _planned):
+        if done:
+            raise ZeroDivisionError
+
+    before = threading.active_count()
+    with pytest.raises(ZeroDivisionError):
+        piste.explain(TEXTS, classifier(), "occlusion", progress=stop)
+    assert threading.active_count() == before
+
+
 def test_one_second_text_that_is_none_is_refused():
     with pytest.raises(SettingError, match="pair is an int"):
         piste.explain(["a man"], classifier(), pair=5)

@@ -160,7 +160,7 @@ def _table(metric: str, evaluation: Evaluation) -> Table:
 def _bars(evaluations: Evaluations) -> Figure:
     ours = {
         metric: {name: interval(evaluation.values(name, metric)) for name in evaluation.views}
-        for metric, evaluation in sorted(evaluations.items(), key=lambda pair: pair[0] == BAYES)
+        for metric, evaluation in evaluations.items()
     }
     return paired_bars(ours, CAMERA_READY)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -290,8 +291,8 @@ def _group(
     Libraries that divide each small product among threads of their own would wait for each other.
     """
     pairings: list[Pairing] = []
-    with algebra.one_thread:
-        results = together(classifier, group, partial(_result, work), threads, batch_tokens)
+    asked = together(classifier, group, partial(_result, work), threads, batch_tokens)
+    with algebra.one_thread, closing(asked) as results:  # ends its threads if `tell` raises
         for example, result in zip(group, results, strict=True):
             pairings.append((example, result))
             tell(len(pairings))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -142,7 +142,7 @@ def together(
     work: Callable[[Gathering, Item], Result],
     threads: int,
     batch_tokens: int = BATCH_TOKENS,
-) -> Iterator[Result]:
+) -> Generator[Result]:
     """`work(gathering, item)` for all items in order, `threads` at a time on shared batches.
 
     In groups that end before the next begins: so the batches are the same in every run.
