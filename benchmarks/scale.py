@@ -1,6 +1,6 @@
 """Many texts by `piste run`: texts a minute, memory, a kill, and a cluster by calculation.
 
-    python benchmarks/scale.py --data reviews.jsonl.gz --texts 10000 [--workers 2] [--model demo]
+    python benchmarks/scale.py --data reviews.jsonl.gz --texts 10000 [--workers 2] [--effort quick]
 
 1. Runs the texts; prints texts a minute and the largest memory of the run after every tenth.
 2. Runs them again, kills the run half-way, resumes it, and compares the rows.
@@ -42,6 +42,7 @@ def main() -> None:
     parser.add_argument("--texts", type=int, default=10_000)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--shard", type=int, default=64)
+    parser.add_argument("--effort", help="as in piste run")
     parser.add_argument("--lexicon", action="store_true", help="with a lexicon over the texts")
     parser.add_argument("--no-kill", action="store_true")
     parser.add_argument("--actors", type=int, nargs="*", default=[100, 1000, 4000])
@@ -61,6 +62,7 @@ def command(given: argparse.Namespace, folder: Path, out: str) -> subprocess.Pop
         "workers": given.workers,
         "shard": given.shard,
         "lexicon": given.lexicon,
+        "effort": given.effort,
     }
     script, target = str(folder / "command.py"), str(folder / out)
     arguments = [str(given.data), given.model, target, json.dumps(settings)]

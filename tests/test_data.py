@@ -92,7 +92,7 @@ def test_a_row_without_text_is_an_example_with_its_problem(tmp_path):
         ("a.jsonl", b"\xff\xfe\xff", "Cannot read"),
         ("a.jsonl.gz", b"not zipped", "damaged or cut off"),
         ("a.parquet", b"PAR1 not really", "not Parquet"),
-        ("a.txt", b"text", "no data file"),
+        ("a.txt", b"text", "not a data file"),
     ],
 )
 def test_files_that_are_not_data(tmp_path, name, content, said):

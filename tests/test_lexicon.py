@@ -248,7 +248,7 @@ def test_one_word_with_a_lexicon(classifier, lexicon):
 def test_settings_of_context_and_a_lexicon_exclude_each_other(classifier, lexicon):
     from piste.methods.context import Context
 
-    with pytest.raises(SettingError, match="takes the place"):
+    with pytest.raises(SettingError, match="replaces"):
         piste.explain("w1 w2 w3", classifier, Context(mean="constant"), lexicon=lexicon)
     found = piste.explain("w1 w2 w3", classifier, Context(effort="quick"), lexicon=lexicon)
     assert found.settings["effort"] == "quick"

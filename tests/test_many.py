@@ -90,7 +90,7 @@ def test_what_fails_says_why_and_the_rest_is_kept():
 def test_a_setting_that_no_text_can_have_is_an_error_and_not_many_failures():
     with pytest.raises(SettingError, match="no target 'nope'"):
         piste.explain(TEXTS, classifier(), target="nope")
-    with pytest.raises(SettingError, match="spans are of one text"):
+    with pytest.raises(SettingError, match="spans belong to one text"):
         piste.explain(TEXTS, classifier(), spans=[(0, 3)])
     with pytest.raises(SettingError, match="rounds is for one text"):
         piste.explain(TEXTS, classifier(), rounds=print)

@@ -163,7 +163,7 @@ def compare(
     classifier = as_classifier(classifier)
     if measure and options.long == "windows":
         raise SettingError(
-            'measure=True needs the model to read the whole text, and long="windows" never does.',
+            'measure=True needs a model that reads the whole text at once, not long="windows".',
             'Use long="truncate", or leave measure out.',
         )
     decision = Decision.on(text, classifier, options, pair)

@@ -136,7 +136,7 @@ def resolve_target(
     if len(labels) != len(logits):
         raise OutputError(
             f"The model gives {len(logits)} outputs but has {len(labels)} labels.",
-            "Pass as many labels as outputs, in their order.",
+            "Pass one label for each output, in their order.",
         )
     ranked = np.argsort(-logits, kind="stable")
     index = int(ranked[0]) if wanted is None else _index(labels, wanted, ranked)
@@ -203,7 +203,7 @@ def margins(
     if not largest <= LARGEST:
         raise OutputError(
             f"The model's answers are as large as {largest:.0e}.",
-            "Nothing can be fitted to such numbers: check what the model returns.",
+            "Nothing can be fitted to numbers that large: check what the model returns.",
         )
     explained = logits[:, index]
     if against is not None:

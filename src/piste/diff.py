@@ -96,7 +96,7 @@ def _models(
         )
     if after is not None and other is not None:
         raise SettingError(
-            "There are two texts and two models: what comes from which could not be told.",
+            "There are two texts and two models: which of them made the difference?",
             "Change one of them at a time.",
         )
     model = as_classifier(classifier)
@@ -118,7 +118,7 @@ def _target(text: str, pair: str | None, model: Classifier, options: Options) ->
     """What is explained in both: by default what the model predicts after the change."""
     if options.means_every_class(model.labels):
         raise SettingError(
-            "A change is told towards one label, and target is 'all'.",
+            "A change is explained for one label, but target is 'all'.",
             "Name the label, or leave target out.",
         )
     return target_of(text, model, options, pair)

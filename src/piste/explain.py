@@ -291,7 +291,7 @@ def _in_windows(windows: Sequence[Encoding], query: Query, plan: _Plan) -> Expla
     """Every window explained for the same target, with its share of the budget, and merged."""
     if not plan.method.in_windows:
         raise SettingError(
-            f"The scores of {plan.method.name} are of a text that the model reads at once.",
+            f"{plan.method.name} needs a text that the model can read at once.",
             'Leave long="windows" out.',
         )
     tokens = np.array([len(window.ids) for window in windows])

@@ -167,7 +167,7 @@ class Explanations(Sequence[Result]):
         except BaseException as error:  # Ctrl-C is not to be raised once more
             self._broken = InputError(
                 f"{type(error).__name__} ended this before all texts were explained.",
-                "Explain the other texts anew; those before them are there.",
+                "Explain the remaining texts again; those before them are done.",
             )
             raise
 

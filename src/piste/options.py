@@ -205,7 +205,7 @@ class Options:
         self._check_spans()
         if self.refine is not None and self.lexicon is None:
             raise SettingError(
-                f"refine is {self.refine}, and there is no lexicon to refine.",
+                f"refine is {self.refine}, but there is no lexicon to refine.",
                 "Give a lexicon too, or a budget instead of refine.",
             )
 
@@ -213,7 +213,7 @@ class Options:
         given = self.spans is not None or self.pair_spans is not None
         if self.unit == "span" and not (given or self.marks):
             raise SettingError(
-                "unit is 'span', and there are no spans.",
+                "unit is 'span', but no spans are given.",
                 f"Give spans=[(start, end), ...], or marks=True and {OPEN}units{CLOSE} in it.",
             )
         if self.marks and given:
@@ -222,7 +222,7 @@ class Options:
             )
         if self.has_spans and self.lexicon is not None:
             raise SettingError(
-                "A lexicon holds words, and spans are units of one text.",
+                "A lexicon holds words, but spans are units of one text.",
                 "Leave the lexicon out, or the spans and marks.",
             )
 
@@ -230,7 +230,7 @@ class Options:
         """Refuse what is of one text, where there are many."""
         if self.spans or self.pair_spans:
             raise SettingError(
-                "spans are of one text, and there are many.",
+                "spans belong to one text, but several are given.",
                 f"Mark the units in each: {OPEN}a unit{CLOSE}, and marks=True (--marks).",
             )
 

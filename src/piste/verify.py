@@ -106,7 +106,7 @@ def verify(
     own = (_file(explanation), _model(explanation, trial.decision.query.classifier))
     if trial.decision.target.labels != explanation.target.labels:
         others = Check("decision", FAILS, "the model chooses from other labels", OTHER_LABELS)
-        rest = [Check(name, UNKNOWN, "not tried: the labels are others") for name in TRIED[1:]]
+        rest = [Check(name, UNKNOWN, "not tried: the labels differ") for name in TRIED[1:]]
         untried = [others, *rest]
         return Verification(explanation, (*own, *untried, _versions(explanation)), None)
     again, failed = None, None
@@ -121,7 +121,7 @@ def verify(
 
 
 TRIED = ("decision", "answers", "sets", "scores")
-OTHER_ANSWERS = "The model, or what is around it, has changed: do not use the explanation for it."
+OTHER_ANSWERS = "The model or the software around it has changed: do not rely on this explanation."
 OTHER_LABELS = "Use the model that was explained, or explain again."
 
 
@@ -228,7 +228,7 @@ def _file(explanation: Explanation) -> Check:
     """Whether the file agrees with itself."""
     problem = sum_problem(explanation) or _probability_problem(explanation)
     if problem is not None:
-        advice = "The file was changed after it was written: find the original."
+        advice = "The file was changed after it was written: use the original."
         return Check("file", FAILS, problem, advice)
     if not adds_up(explanation):
         return Check("file", UNKNOWN, f"the scores of {explanation.method} need not add up")
@@ -284,7 +284,7 @@ def _decided(trial: _Trial, again: Explanation | None) -> Check:
         return Check("decision", FAILS, found, OTHER_ANSWERS)
     if was == is_now:
         return Check("decision", HOLDS, f"{was}, as recorded")
-    advice = "The decision is another: explain it again, and compare both with piste diff."
+    advice = "The decision has changed: explain it again, and compare both with piste diff."
     return Check("decision", FAILS, f"{is_now} now, {was} recorded", advice)
 
 

@@ -280,7 +280,7 @@ def test_a_function_serves_a_whole_data_set_and_says_for_which_label(demo):
 
 
 def test_a_function_without_a_label_is_refused_unless_it_takes_one(demo):
-    with pytest.raises(piste.PisteError, match="for which label"):
+    with pytest.raises(piste.PisteError, match="which label"):
         explained(adapt(by_length), demo)
     told = []
 

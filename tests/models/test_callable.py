@@ -27,7 +27,7 @@ def test_the_whole_text_is_sent_as_it_was_written():
     assert seen[0] == TEXT
 
 
-# Characters that meet in odd ways, and any others; half a surrogate is no text.
+# Characters that meet in odd ways, and any others; half a surrogate is not a text.
 ODD = list("ab.'-_ \n\t我👍🏽❤\ufe0f\u0301\u200d\u200b\ufeff\ue000\U000e0067\U0001fffd")
 CHARACTERS = st.one_of(st.sampled_from(ODD), st.characters(exclude_categories=["Cs"]))
 TEXTS = st.text(CHARACTERS, max_size=30)
@@ -180,7 +180,7 @@ def test_a_width_that_changes_is_refused(widths):
         last[0] = next(calls, last[0])
         return np.arange(len(texts) * last[0]).reshape(len(texts), last[0])
 
-    with pytest.raises(OutputError, match="outputs a text before"):
+    with pytest.raises(OutputError, match="outputs per text, now"):
         piste.explain("some words here", piste.from_function(function))
 
 

@@ -301,7 +301,7 @@ def test_the_note_is_on_the_text_that_it_is_about(model, tokenizer):
         (LABELS, "no place", "0 times"),
         (LABELS, "{text} {text}", "2 times"),
         (LABELS, "{pair} {text}", "before"),
-        (LABELS, 3, "is a int"),
+        (LABELS, 3, "is an int"),
     ],
 )
 def test_what_cannot_be_asked_is_refused(labels, prompt, message, model, tokenizer):

@@ -1,5 +1,6 @@
 """Explanations made by hand, for the rendering tests."""
 
+import copy
 import functools
 import re
 from typing import Any
@@ -9,6 +10,7 @@ import numpy as np
 import piste
 from piste.result.explanation import Explanation, Player, Target
 from piste.result.facts import Agreement, Cost, Fidelity, FitReport
+from piste.result.parts import Pair
 
 REVIEW = (
     "I went in expecting very little, and for the first twenty minutes the film seemed determined "
@@ -154,3 +156,13 @@ def in_context(text: str = MEAL, pair: str | None = None, unit: str = "word") ->
     """An explanation by `context`, with interactions."""
     model = piste.from_function(feel, ["no", "yes"], name="feel")
     return piste.explain(text, model, pair=pair, unit=unit)
+
+
+def crowded() -> Explanation:
+    """Arcs from the first word of the second text to several others, close to each other."""
+    both = "A man is playing a guitar on a stage", "Nobody is playing a guitar"
+    explanation = copy.copy(in_context(both[0], pair=both[1]))
+    ends = [(3, 9), (9, 12), (5, 9), (2, 9)]
+    pairs = [Pair(*two, 2.0 - 0.1 * place, 0.01) for place, two in enumerate(ends)]
+    object.__setattr__(explanation, "pairs", lambda most=10: pairs[:most])
+    return explanation

@@ -17,7 +17,7 @@ from piste.render.paragraph import SIZE, TextPiece, colour
 from piste.render.words import signed
 from piste.result.explanation import Explanation
 from piste.result.parts import Pair
-from tests.render.samples import MEAL, in_context, many, sample
+from tests.render.samples import MEAL, crowded, in_context, many, sample
 
 FILLER = " ".join(["the table was near a door"] * 4)
 LONG = f"the meal was not {FILLER} good but how many dishes {FILLER} were great and fine"
@@ -157,3 +157,12 @@ def test_long_texts_keep_the_words_that_act_together() -> None:
     quiet = in_context(" ".join(["the table was near a door"] * 30) + " not good")
     strong = replace(quiet, scores=quiet.scores | {"effect": np.ones(len(quiet.players))})
     assert frozenset(("not", "good")) in ends_of(draw(strong))
+
+
+def test_numbers_do_not_lie_on_each_other() -> None:
+    figure = draw(crowded())
+    figure.canvas.draw()
+    boxes = [amount.get_window_extent() for amount in amounts(figure)]
+    assert signed(2.0) in [amount.get_text() for amount in amounts(figure)]  # the strongest stays
+    assert len(curves(figure)) == 4
+    assert not [two for two in itertools.combinations(boxes, 2) if two[0].overlaps(two[1])]

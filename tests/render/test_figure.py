@@ -116,7 +116,7 @@ def test_dollars_stay_dollars() -> None:
 def test_other_scores_one_player_zeros_and_a_raw_target() -> None:
     raw = Target(0, "toxic", "raw score", 2.0, None, ("toxic",))
     assert "weight" in texts(draw(weighted()))
-    assert "toxic, raw score +2.00" in texts(draw(sample("good", target=raw)))
+    assert "toxic, raw score 2.00" in texts(draw(sample("good", target=raw)))
     assert draw(sample("good", scores={"lin": np.zeros(1)}))
     assert draw(sample(scores={"lin": np.abs(sample().scores["lin"])}))
 

@@ -103,7 +103,7 @@ def test_a_refusal_is_told_before_the_work(hub, run, tmp_path):
     hub.refuses = True
     done = run("--to-hub", "my-org/x")
     assert done.returncode == 2
-    assert "did not take my-org/x" in done.stderr
+    assert "did not accept my-org/x" in done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "out").exists()
 

@@ -120,13 +120,13 @@ def test_a_summary_of_an_unfinished_run_says_so(tmp_path, demo):
     data = written(tmp_path / "data.jsonl")
     piste.run(data, demo, tmp_path / "out", lexicon=True, refine=0)
     assert summarise(tmp_path / "out").ended
-    assert "has not ended" not in said(summarise(tmp_path / "out"))
+    assert "has not finished" not in said(summarise(tmp_path / "out"))
     manifest = tmp_path / "out" / "manifest.json"
     told = json.loads(manifest.read_text())
     del told["ended"]
     manifest.write_text(json.dumps(told))
-    assert "has not ended" in said(summarise(tmp_path / "out"))
-    assert "has not ended" in corpus_html.page(summarise(tmp_path / "out"))
+    assert "has not finished" in said(summarise(tmp_path / "out"))
+    assert "has not finished" in corpus_html.page(summarise(tmp_path / "out"))
 
 
 def test_labels_that_the_model_does_not_know_are_named(tmp_path, demo):

@@ -1,6 +1,7 @@
 """The summary of a run of which everything is known: words, pairs, classes, example texts."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -61,6 +62,14 @@ def test_a_spurious_word_needs_so_many_labelled_texts(found, tmp_path):
     summary = piste.summarise(write_run(tmp_path / "few", [*few, *without]))
     assert named(summary, "vegas").labelled == SPURIOUS_TEXTS - 2
     assert summary.spurious() == []
+
+
+def test_a_word_that_hardly_moves_the_score_is_no_candidate(found):
+    vegas = named(found, "vegas")
+    others = tuple(word for word in found.words if word is not vegas)
+    faint = replace(vegas, effect=0.05 * named(found, "good").effect, effect_error=0.001)
+    assert replace(found, words=(*others, faint)).spurious() == []
+    assert replace(found, words=(*others, vegas)).spurious() == [vegas]
 
 
 def test_every_listed_word_shows_texts_that_hold_it(found):

@@ -96,10 +96,10 @@ def test_pairs_have_spans_in_both_texts():
         ({"spans": 5}, "0-12, 20-31"),
         ({"spans": [(1, 2, 3)]}, "0-12, 20-31"),
         ({"spans": [("a", "b")]}, "whole number"),
-        ({"unit": "span"}, "there are no spans"),
+        ({"unit": "span"}, "no spans are given"),
         ({"marks": "yes"}, "True or False"),
         ({"marks": True, "spans": [(0, 3)]}, "both given"),
-        ({"pair_spans": [(0, 3)]}, "there is one text"),
+        ({"pair_spans": [(0, 3)]}, "but only one text"),
         ({"spans": [(0, 3)], "lexicon": "words.json"}, "holds words"),
     ],
 )

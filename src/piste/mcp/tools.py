@@ -140,5 +140,5 @@ def _places(explanation: Explanation, word: str | int) -> list[int]:
     alike = [i for i, player in enumerate(players) if player.text.casefold() == word.casefold()]
     if not (same or alike):
         names = few(list(dict.fromkeys(player.text for player in players)))
-        raise InputError(f"{word!r} is no word of the text.", f"Its words are: {names}.")
+        raise InputError(f"{word!r} is not a word of the text.", f"Its words are: {names}.")
     return same or alike

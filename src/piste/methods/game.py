@@ -114,6 +114,6 @@ def affordable(query: Query, wanted: int, kept_back: int = CHECKED, least: int =
     if query.left - kept_back < least:
         raise SettingError(
             f"A budget of {query.budget} sequences is too small for this method.",
-            f"Give at least {query.forwards + least + kept_back}; some hundreds are usual.",
+            f"Give at least {query.forwards + least + kept_back}; a few hundred are usual.",
         )
     return min(wanted, query.left - kept_back)

@@ -71,7 +71,7 @@ METRICS: dict[str, Metric] = {
     "removal-error": Metric(
         lambda case, explanation: removal_error(case.decision, explanation, seed=case.seed),
         False,
-        "error of predicted changes when 1-5 are removed; 1 is like predicting none",
+        "error of predicted changes when 1-5 are removed; 1 is no better than predicting none",
     ),
     "part-r2": Metric(
         lambda case, explanation: part_r2(case.decision, explanation, seed=case.seed),

@@ -211,7 +211,7 @@ def _from_estimator(estimator: Any) -> Classifier:
         return from_function(estimator.predict_proba, labels, outputs=kind, name=name)
     if labels is not None:
         raise SettingError(
-            f"A {name} tells classes, and neither probabilities nor scores.",
+            f"A {name} predicts classes only, without probabilities or scores.",
             "Use one with predict_proba or decision_function.",
         )
     return from_function(estimator.predict, outputs="raw", name=name)  # a regression

@@ -331,7 +331,7 @@ class Query:
         if self.left is not None and sequences > self.left:
             raise SettingError(
                 f"A budget of {self.budget} sequences is too small.",
-                f"The next step needs {self.forwards + sequences}; some hundreds are usual.",
+                f"The next step needs {self.forwards + sequences}; a few hundred are usual.",
             )
 
     def _check(self, ids: IntArray, logits: FloatArray) -> None:

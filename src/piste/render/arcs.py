@@ -146,12 +146,25 @@ def draw_arcs(figure: Figure, arcs: Sequence[Arc], top: float, rooms: Sequence[f
     """Draw them where `paint` draws the lines; the stronger, the thicker."""
     bases = baselines(len(rooms), top, rooms)
     strongest = max((abs(arc.pair.effect) for arc in arcs), default=1.0)
-    for arc in arcs:
+    ruler = Ruler(AMOUNT)
+    taken: list[tuple[float, float, float]] = []  # centre and half width of the numbers
+    for arc in sorted(arcs, key=lambda arc: -abs(arc.pair.effect)):
         width = THIN + (THICK - THIN) * abs(arc.pair.effect) / strongest
-        _draw(figure, arc, arc.curve(bases), width)
+        curve = arc.curve(bases)
+        x, y, half = *_middle(curve), ruler.width(arc.amount) / 2 + 1
+        apart = all(abs(x - a) > half + b or abs(y - c) > AMOUNT + 1 for a, c, b in taken)
+        told = apart and not arc.through  # or it would stand on words, or on a stronger arc's
+        if told:
+            taken.append((x, y, half))
+        _draw(figure, arc, curve, width, told)
 
 
-def _draw(figure: Figure, arc: Arc, curve: Points, width: float) -> None:
+def _middle(curve: Points) -> tuple[float, float]:
+    x, y = ((a + 3 * b + 3 * c + d) / 8 for a, b, c, d in zip(*curve, strict=True))
+    return x, y
+
+
+def _draw(figure: Figure, arc: Arc, curve: Points, width: float, told: bool) -> None:
     points = Affine2D().scale(1 / 72) + figure.dpi_scale_trans
     line = PathPatch(
         Path(curve, [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4]),
@@ -164,13 +177,13 @@ def _draw(figure: Figure, arc: Arc, curve: Points, width: float) -> None:
         zorder=BEHIND,
     )
     figure.add_artist(line)
-    if not arc.through:  # or it would stand on other words
+    if told:
         figure.add_artist(_amount(arc, curve, width, points))
 
 
 def _amount(arc: Arc, curve: Points, width: float, points: Transform) -> Text:
     """The interaction in numbers, on top of the middle of the curve."""
-    x, y = ((a + 3 * b + 3 * c + d) / 8 for a, b, c, d in zip(*curve, strict=True))
+    x, y = _middle(curve)
     return Text(
         x,
         y + width / 2 + 1,

@@ -58,9 +58,7 @@ def notes(summary: Summary) -> list[str]:
     """Caveats to read before the tables."""
     told = []
     if not summary.ended:
-        told.append(
-            "The run has not ended: these are the texts so far. The same `piste run` goes on."
-        )
+        told.append("The run has not finished. Run the same `piste run` again to continue.")
     if summary.strange:
         names = few([one_line(name, 30) for name in summary.strange], 5)
         told.append(

@@ -29,8 +29,8 @@ MEANINGS = {
     "lin": "value × e^importance, on average over its texts",
     "value": "the score that the word would get alone",
     "importance": "how much the word weighs beside others; 0 is the average word",
-    "flips": "share of the occurrences that speak for the other side than the mean does",
-    "lift": "how much more often texts with the word have the label in the data, in points",
+    "flips": "share of the occurrences that speak for the opposite side of the mean",
+    "lift": "how much more often its texts have the label in the data, in percentage points",
     "wrong": "wrong predictions for which this is the strongest word",
     "together": "the interaction, on average over all texts with both words; below 0 they say less"
     " together",

@@ -33,7 +33,7 @@ from piste.runs.statistics import (
 
 _LEGEND = (
     "Means over texts, ± half the 95 % bootstrap interval. A method is called better only where "
-    "the interval of the paired difference leaves 0 out. passes: cost, in forward passes of the "
+    "the interval of the paired difference excludes 0. passes: cost, in forward passes of the "
     "full text."
 )
 LISTED = 5  # failures named in a terminal

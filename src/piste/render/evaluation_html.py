@@ -222,8 +222,8 @@ def _pairs(pairs: Sequence[Difference]) -> PageTable:
         [_pair_row(pair) for pair in pairs if pair.interval.texts],
         unit="comparisons",
         why="The difference of the two methods, text by text, with its 95 % bootstrap interval. A"
-        f" method is called better where the interval leaves 0 out, on at least {FEW} texts."
-        " Of twenty such intervals about one leaves 0 out by chance alone.",
+        f" method is called better where the interval excludes 0, on at least {FEW} texts."
+        " Of twenty such intervals about one excludes 0 by chance alone.",
     )
 
 

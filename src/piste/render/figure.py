@@ -209,9 +209,8 @@ def _axes(figure: Figure, left: float, right: float, low: float, high: float) ->
 
 def _together(explanation: Explanation, links: Sequence[Link]) -> list[str]:
     """What words do together and what keeps the decision, in lines; the headline says the rest."""
-    known = answer.sentence(explanation)
-    turning = [one for one in together.turning(explanation) if one not in known]
-    sentences = [*(link.text for link in links), *turning]
+    keeps = together.keeps(explanation)
+    sentences = [*(link.text for link in links), *([keeps] if keeps else [])]
     return [line for one in sentences for line in textwrap.wrap(one, SENTENCE_CHARACTERS)]
 
 

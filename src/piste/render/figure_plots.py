@@ -33,12 +33,11 @@ def draw_waterfall(axes: Axes, explanation: Explanation) -> None:
     reach = [step.start for step in steps]
     reach += [step.end + sign * (step.error or 0.0) for step in steps for sign in (-1, 1)]
     low, high = spread(reach, margin=0.03)
-    least = LEAST * (high - low)
     for row, step in enumerate(steps):
         outer = row in (0, len(steps) - 1)
         _step(axes, row, step, outer)
         _beside(axes, row, shorten(step.label, LABEL), -6, outer)
-        _beside(axes, row, _amount(step, outer, least), 6, outer)
+        _beside(axes, row, _amount(step, outer, high - low), 6, outer)
         if row + 1 < len(steps):
             axes.plot([step.end] * 2, [row, row + 1], color="#999999", linewidth=0.6, zorder=1)
     axes.axvline(0, color="#999999", linewidth=0.8, zorder=0)
@@ -77,12 +76,15 @@ def _step(axes: Axes, row: int, step: Step, outer: bool) -> None:
         )
 
 
-def _amount(step: Step, outer: bool, least: float) -> str:
+def _amount(step: Step, outer: bool, reach: float) -> str:
+    """The number at the right; reach: of the axis, beside which tiny ones are nothing."""
+    least = LEAST * reach
     if outer:
         return words.signed(step.end if abs(step.end) >= least else 0.0)
     change = step.change if abs(step.change) >= least else 0.0
-    error = f" {words.give_or_take(step.error)}" if step.error and step.error >= least else ""
-    return f"{words.signed(change)}{error}"
+    if step.error is None or step.error < least:
+        return words.signed(change)
+    return f"{words.signed(change)} {words.give_or_take(step.error, reach)}"
 
 
 def _beside(axes: Axes, row: int, text: str, away: float, outer: bool) -> None:

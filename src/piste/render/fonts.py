@@ -104,7 +104,7 @@ def undrawn(text: str) -> str | None:
         fonts = " and ".join([*kinds][:3])
         return f"□ stands for {len(missing)} characters; they need a font for {fonts}."
     if not SHAPES and RIGHT_TO_LEFT.search(text):
-        return "Letters stand in the order of typing; matplotlib 3.11 joins and orders them."
+        return "The letters are not joined and ordered properly: matplotlib 3.11 does that."
     return None
 
 

@@ -211,7 +211,7 @@ def more_effort(explanation: Explanation) -> str:
 def _not_measured(explanation: Explanation) -> Statement:
     method = METHODS.get(explanation.method)
     if (method and not method.checked) or not score(explanation.primary).predicts:
-        text = f"Fidelity: not measurable; scores of {explanation.method} predict no answers."
+        text = f"Fidelity: cannot be measured; scores of {explanation.method} predict no answers."
         advice = "`piste compare --measure` tests them on the model."
         return Statement(f"{text} {advice}", topic=Topic.FIDELITY)
     if explanation.budget is None or len(explanation.players) < 2:

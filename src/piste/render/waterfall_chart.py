@@ -88,11 +88,12 @@ def _bar(step: Step, name: str, top: float, axis: tuple[Span, Span], outer: bool
     span, sides = axis
     start, end = (scaled(x, span, sides) for x in (step.start, step.end))
     low, high = (scaled(x, span, sides) for x in _reach(step))
-    least = LEAST * (span[1] - span[0])
+    reach = span[1] - span[0]
+    least = LEAST * reach
     change = step.change if abs(step.change) >= least else 0.0
-    amount = words.signed(step.end if outer else change, span[1] - span[0])
-    error = words.give_or_take(step.error) if step.error and step.error >= least else ""
-    ends = [words.signed(end, span[1] - span[0]) for end in (step.start, step.end)]
+    amount = words.signed(step.end if outer else change, reach)
+    error = words.give_or_take(step.error, reach) if step.error and step.error >= least else ""
+    ends = [words.signed(end, reach) for end in (step.start, step.end)]
     way = f", from {ends[0]} to {ends[1]}"
     return Bar(
         label=name,

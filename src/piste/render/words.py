@@ -145,9 +145,14 @@ def listed(names: Sequence[str]) -> str:
 
 def told(explanation: Explanation) -> list[str]:
     """The scores for where there is little room: the two that explain, and the one that ranks."""
-    names = [name for name in explanation.scores if not _of_class(name, explanation)]
+    names = own(explanation)
     few = [name for name in names if name in ("value", "importance", explanation.primary)]
     return few if len(few) == 3 else names
+
+
+def own(explanation: Explanation) -> list[str]:
+    """The names of the target's scores: those of other classes are the same by another label."""
+    return [name for name in explanation.scores if not _of_class(name, explanation)]
 
 
 def _of_class(name: str, explanation: Explanation) -> bool:

@@ -48,11 +48,11 @@ def sum_problem(explanation: Explanation) -> str | None:
 def of_scores(then: Explanation, again: Explanation) -> Check:
     """Whether all scores are the same within their standard errors."""
     if [player.text for player in then.players] != [player.text for player in again.players]:
-        return Check("scores", FAILS, f"the {then.unit}s are others now", "Explain again.")
+        return Check("scores", FAILS, f"the {then.unit}s differ now", "Explain again.")
     missing = [name for name in then.scores if name not in again.scores]
     if missing:
         found = f"{again.method} makes no score {few(missing)!r}"
-        return Check("scores", FAILS, found, "The file was changed: find the original.")
+        return Check("scores", FAILS, found, "The file was changed: use the original.")
     wrong = {name: _beyond(then, again, name) for name in then.scores}
     for name, beyond in wrong.items():  # the primary one, which is the first, before others
         if beyond.any():

@@ -101,7 +101,7 @@ def unknown_parts(what: str, method: str, settings: Mapping[str, Any]) -> Settin
     """The error where an explanation has kept nothing that tells `what`."""
     if settings.get("long") == "windows":
         return SettingError(
-            f"An explanation in windows does not tell {what}: that is known within each only.",
+            f"An explanation in windows does not tell {what}: it is known only within each window.",
             "Explain a part of the text that the model reads at once.",
         )
     return SettingError(f"The scores of {method} do not tell {what}.", 'Use method="context".')

@@ -47,7 +47,8 @@ def _read(path: Path) -> Iterator[RawRow]:
     try:
         if kind is None:
             raise FileError(
-                f"{path} is no data file.", f"It should end in one of {', '.join(KINDS)}, or .gz."
+                f"{path} is not a data file.",
+                f"It should end in one of {', '.join(KINDS)}, or .gz.",
             )
         if kind == ".parquet":
             yield from _parquet(path)
@@ -172,7 +173,7 @@ def _json_lines(stream: IO[str], path: Path) -> Iterator[RawRow]:
         except (ValueError, RecursionError) as error:
             row, wrong = {}, f"is not JSON: {error}"
         if wrong is not None and number == 1:
-            raise FileError(f"Line 1 of {path} {wrong}.", "Give one JSON object a line.")
+            raise FileError(f"Line 1 of {path} {wrong}.", "Give one JSON object per line.")
         yield row if wrong is None else {PROBLEM: f"Line {number} {wrong}."}
 
 

@@ -100,7 +100,8 @@ def _baseline(folder: Path) -> RunTables:
     manifest = read_manifest(folder)
     if not manifest.ended:
         raise FileError(
-            f"The run in {folder} has not ended.", "Run the same `piste run` again: it goes on."
+            f"The run in {folder} has not finished.",
+            "Run the same `piste run` again to continue it.",
         )
     if manifest.raw.get("method") != "context":
         raise SettingError(

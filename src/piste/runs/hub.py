@@ -159,7 +159,8 @@ def _manifest(folder: Path) -> dict[str, Any]:
         ) from error
     if ENDED not in manifest:
         raise FileError(
-            f"The run in {folder} has not ended.", "Run the same `piste run` again: it goes on."
+            f"The run in {folder} has not finished.",
+            "Run the same `piste run` again to continue it.",
         )
     return manifest
 
@@ -203,12 +204,13 @@ def _asking(repo: str) -> Iterator[None]:
         yield
     except HFValidationError as error:
         raise SettingError(
-            f"{repo!r} is no name of a data set on the hub.", "Give owner/name: my-org/explained."
+            f"{repo!r} is not the name of a data set on the hub.",
+            "Give owner/name: my-org/explained.",
         ) from error
     except (HfHubHTTPError, OSError) as error:
         first = next(iter(str(error).strip().splitlines()), type(error).__name__)
         raise SettingError(
-            f"The hub did not take {repo}: {first[:300]}",
+            f"The hub did not accept {repo}: {first[:300]}",
             "Check the network, the name, and that your token may write there (hf auth whoami);"
             " the run itself is kept.",
         ) from error

@@ -33,14 +33,14 @@ def chosen(job: RunJob, wanted: Wanted, first: Example) -> Wanted:
     if wanted is False:
         if job.refine is not None:
             raise SettingError(
-                f"refine is {job.refine}, and there is no lexicon to refine.",
+                f"refine is {job.refine}, but there is no lexicon to refine.",
                 "Give a lexicon too (--lexicon FILE or --build-lexicon), or an effort instead.",
             )
         return False
     if first.pair is not None or job.options.has_spans:
         kind = "pairs" if first.pair is not None else "spans of their own, by marks"
         raise SettingError(
-            f"A lexicon holds words of single texts, and the data holds {kind}.",
+            f"A lexicon holds words of single texts, but the data holds {kind}.",
             "Leave lexicon and refine out.",
         )
     if job.method not in (METHODS["context"], METHODS["slalom"]):

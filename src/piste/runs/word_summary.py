@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 FEW_TEXTS = 5  # of fewer a word's place in the data says nothing
 UNRELATED = 0.2  # of the labels' share: a word that surely lifts it by less is unrelated
 HEAVY = 0.5  # importance above the average
+FELT = 0.1  # of the strongest word's effect: a candidate for a spurious word does as much
 SPURIOUS_TEXTS = 20  # labelled texts that a candidate for a spurious word is in, at least
 LISTED, LISTED_PAIRS = 1500, 500  # rows that have example texts
 
@@ -83,8 +84,12 @@ class Summary:
         )
 
     def spurious(self) -> list[Word]:
-        """Heavy words on one side, in enough texts, whose labels show no such effect."""
-        spurious = [w for w in self.words if _is_spurious(w)]
+        """Heavy words on one side, in enough texts, whose labels show no such effect.
+
+        They move the score: by a tenth of what the strongest word does, at least.
+        """
+        least = FELT * max((abs(word.strength) for word in self.words), default=0.0)
+        spurious = [w for w in self.words if abs(w.strength) >= least and _is_spurious(w)]
         return sorted(spurious, key=lambda word: -abs(word.strength))
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -130,8 +135,8 @@ def _is_spurious(word: Word) -> bool:
         return False
     if word.labelled < SPURIOUS_TEXTS:
         return False
-    most = float(np.sign(word.value)) * word.lift + ONE_SIDED * word.lift_error
-    return abs(word.value) > 2 * word.value_error and most < UNRELATED
+    most = float(np.sign(word.strength)) * word.lift + ONE_SIDED * word.lift_error
+    return word.is_sure and most < UNRELATED
 
 
 def summarise(source: str | os.PathLike[str]) -> Summary:

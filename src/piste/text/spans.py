@@ -26,7 +26,7 @@ def placed(text: str, pair: str | None, options: Options) -> tuple[str, str | No
         text, spans = unmarked(text)
         pair, pair_spans = (None, None) if pair is None else unmarked(pair)
     if pair is None and pair_spans:
-        raise SettingError("pair_spans is given, and there is one text.", "Give pair, or spans.")
+        raise SettingError("pair_spans is given, but only one text.", "Give pair, or spans.")
     return (
         text,
         pair,

@@ -81,7 +81,7 @@ class Server:
                     return data
                 if name == "beat" and await request.is_disconnected():
                     break
-        raise Gone("The request was given up.", "")
+        raise Gone("The request was cancelled.", "")
 
     def stream(self, job: Job) -> Response:
         """The job as server-sent events; errors are events too, as the status is sent first."""

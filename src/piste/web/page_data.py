@@ -59,7 +59,7 @@ def _decision(explanation: Explanation) -> dict[str, Any]:
     }
 
 
-def _in_page(text: str) -> str:
+def in_page(text: str) -> str:
     """A sentence with the names of the page's fields in place of options and arguments."""
     text = text.replace("`piste compare --measure`", "Compare methods")
     return OPTION.sub(r"\1", SPELT_TWICE.sub("", visible(text)))
@@ -68,8 +68,7 @@ def _in_page(text: str) -> str:
 def full(explanation: Explanation) -> dict[str, Any]:
     """The view of a finished explanation: also how far to trust it, and what the scores mean."""
     statements = [
-        {"text": _in_page(one.text), "warning": one.warning}
-        for one in trust.statements(explanation)
+        {"text": in_page(one.text), "warning": one.warning} for one in trust.statements(explanation)
     ]
     meanings = dict(words.meanings(explanation))
     if explanation.errors:

@@ -57,7 +57,8 @@ class Settings:
             raise SettingError(f"The timeout is {self.timeout}.", "Give seconds above 0: 300.")
         if self.embedded_in is not None and not ORIGIN.fullmatch(self.embedded_in):
             raise SettingError(
-                f"{self.embedded_in!r} is no origin of pages.", "Give one: https://example.org."
+                f"{self.embedded_in!r} is not the origin of a page.",
+                "Give one: https://example.org.",
             )
         return replace(self, token=self._checked_token())
 

@@ -45,7 +45,7 @@ class Adapted(Method):
     def explain(self, decision: Decision, rng: np.random.Generator) -> Attribution:
         players, target = decision.players, decision.target
         if players.paired:
-            raise SettingError("Adapted scores are of one text.", "Leave the pair out.")
+            raise SettingError("Adapted scores belong to a single text.", "Leave the pair out.")
         if target.against is not None and len(target.labels) > 2:
             raise SettingError(
                 f"Adapted scores are of one label, and {target.title!r} is a contrast of two.",
@@ -91,8 +91,8 @@ class Adapted(Method):
         if self.label is None:
             if self._is_function and not _takes_two(self.result):
                 raise SettingError(
-                    "It is not known for which label the scores of the function speak.",
-                    f"Say it, adapt(..., label={target.labels[-1]!r}), or take it as a second"
+                    "piste does not know which label the function's scores are for.",
+                    f"Say so: adapt(..., label={target.labels[-1]!r}), or take it as a second"
                     " argument: f(text, label).",
                 )
             _check_side(foreign, target)

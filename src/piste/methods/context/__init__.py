@@ -84,7 +84,7 @@ class Context(Method):
     def with_lexicon(self, lexicon: Lexicon, refine: int | None) -> Method:
         if replace(self, effort="normal") != Context():
             raise SettingError(
-                "A lexicon takes the place of the settings of Context, all but the effort.",
+                "A lexicon replaces the settings of Context, except the effort.",
                 'Leave them out (method="context"), or explain without a lexicon.',
             )
         from piste.methods.context.from_lexicon import with_words  # which builds on this file

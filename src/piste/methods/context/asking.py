@@ -171,7 +171,7 @@ class Plan:
             if asked.allowed < least:
                 raise SettingError(
                     f"A budget of {query.budget} sequences is too small to fit anything.",
-                    f"Give at least {least}; some hundreds are usual.",
+                    f"Give at least {least}; a few hundred are usual.",
                 )
             return cls(asked, asked.allowed - min(VERIFIED, asked.allowed // SPARED), True)
         whole = float(asked.tokens(whole_and_empty(count))[0])

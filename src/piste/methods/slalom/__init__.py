@@ -89,7 +89,7 @@ class Slalom(Method):
     def with_lexicon(self, lexicon: Lexicon, refine: int | None) -> Method:
         if self != Slalom():
             raise SettingError(
-                "A lexicon takes the place of Slalom's own settings.",
+                "A lexicon replaces Slalom's own settings.",
                 'Leave them out (method="slalom"), or explain without a lexicon.',
             )
         from piste.methods.slalom.from_lexicon import (

@@ -104,7 +104,7 @@ def check_words(lexicon: Lexicon, query: Query, players: Players) -> None:
     """Raise where the lexicon is not of this model, or not of such texts."""
     if players.paired:
         raise SettingError(
-            "A lexicon holds words of single texts, and this is a pair.", "Leave it out."
+            "A lexicon holds words of single texts, but this is a pair.", "Leave it out."
         )
     labels = query.classifier.labels
     if labels != lexicon.labels or players.unit != lexicon.unit:

@@ -67,13 +67,13 @@ class Similarity:
             return given, self.to
         if isinstance(given, str):
             raise SettingError(
-                "A similarity is that of two texts, and there is one.",
+                "A similarity needs two texts, and only one is given.",
                 "Give the other: explain(text, classifier, pair=other), or"
                 " from_embedding(encoder, to=other) for all texts.",
             )
         if self.to is not None:
             raise SettingError(
-                "This similarity is that to a fixed text, and a pair is given.",
+                "This similarity compares with a fixed text, but a pair is given.",
                 "Leave pair out, or make it without `to`.",
             )
         return given
@@ -157,7 +157,7 @@ def _as_vectors(given: Any, count: int) -> FloatArray:
     if vectors.ndim != 2 or len(vectors) != count or not vectors.shape[1]:
         raise OutputError(
             f"The encoder was given {count} texts and returned shape {vectors.shape}.",
-            f"Return one vector a text: shape ({count}, width).",
+            f"Return one vector per text: shape ({count}, width).",
         )
     return vectors
 

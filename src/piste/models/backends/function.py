@@ -129,7 +129,7 @@ class FunctionClassifier:
         self.width = self.width or logits.shape[1]
         if logits.shape[1] != self.width:
             raise OutputError(
-                f"The function returned {self.width} outputs a text before, now {logits.shape[1]}.",
+                f"The function returned {self.width} outputs per text, now {logits.shape[1]}.",
                 "Return the same number of outputs for every text.",
             )
         return logits
@@ -270,7 +270,7 @@ def _as_numbers(answer: Any, rows: int) -> FloatArray:
     if scores.ndim not in (1, 2) or len(scores) != rows or 0 in scores.shape:
         raise OutputError(
             f"The function was given {rows} texts and returned shape {scores.shape}.",
-            f"Return one row a text: shape ({rows}, classes) or ({rows},).",
+            f"Return one row per text: shape ({rows}, classes) or ({rows},).",
         )
     return scores
 

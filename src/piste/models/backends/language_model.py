@@ -204,7 +204,7 @@ def _check_kind(model: Any) -> None:
 
 def _no_language_model(kind: str) -> ModelError:
     return ModelError(
-        f"{kind} is no causal language model: it was not trained to continue a text.",
+        f"{kind} is not a causal language model: it was not trained to continue a text.",
         "Load it with AutoModelForCausalLM; for a text classifier use piste.load(model).",
     )
 

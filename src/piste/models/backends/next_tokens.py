@@ -60,7 +60,7 @@ class NextTokens:
         start = self._start(ids)
         _, kept = self._call(start, torch.ones_like(start), 1, use_cache=True)
         if not _is_plain(kept):
-            raise TypeError("the model keeps something else than keys and values")
+            raise TypeError("the model keeps something other than keys and values")
         parts = []
         for rows in torch.split(ids, max(1, TOGETHER // ids.shape[1])):
             rest, mask = rows[:, start.shape[1] :], torch.ones_like(rows)

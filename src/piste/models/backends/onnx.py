@@ -81,8 +81,8 @@ def onnx_file(folder: Path) -> Path | None:
     files = [*folder.glob("*.onnx"), *folder.glob("onnx/*.onnx")]
     if len(files) > 1:
         raise ModelError(
-            f"{folder} holds {len(files)} ONNX files, and none is called model.onnx.",
-            "Call the right one so, or put it into a folder of its own with the tokenizer.",
+            f"{folder} holds {len(files)} ONNX files, but none is called model.onnx.",
+            "Rename the right one so, or put it into a folder of its own with the tokenizer.",
         )
     return files[0] if files else None
 
@@ -213,7 +213,7 @@ def _width(network: Network) -> int:
     if answer.ndim != 2 or len(answer) != 2:
         raise ModelError(
             f"The ONNX model answers two sequences with logits of shape {answer.shape}.",
-            "Export a text classifier: one row of logits a sequence.",
+            "Export a text classifier: one row of logits per sequence.",
         )
     return int(answer.shape[1])
 

@@ -45,10 +45,7 @@ function linking() {
     return (x > 0 ? "+" : "−") + (size < 10000 ? short(size) : power(size));
   };
 
-  const short = (size) => {
-    if (size >= 0.005) return size.toFixed(2);
-    return size >= 0.0005 ? size.toFixed(3) : power(size);
-  };
+  const short = (size) => (size < 0.0005 ? power(size) : size.toFixed(size < 0.005 ? 3 : 2));
   const power = (size) => size.toExponential(1).replace("e+", "e").replace("-", "−");
 
   const margin = (error, largest = 0) => {
@@ -57,10 +54,7 @@ function linking() {
     return ` ±${error < 100 ? short(error) : error < 10000 ? Math.round(error).toLocaleString("en") : power(error)}`;
   };
 
-  const largestOf = (name) => Math.max(0, ...data.scores[name].map((x) => Math.abs(x)));
-
-  let lit = [];
-  let partners = [];
+  let [lit, partners] = [[], []];
 
   function light(source) {
     dark();
@@ -117,8 +111,7 @@ function linking() {
     drawing?.replaceChildren();
     stage?.firstElementChild.classList.remove("some");
     for (const bow of bowOf.values()) bow.classList.remove("on");
-    lit = [];
-    partners = [];
+    [lit, partners] = [[], []];
     for (const name of document.querySelectorAll(".now")) name.textContent = "";
     tip.hidden = true;
   }
@@ -157,7 +150,7 @@ function linking() {
     title.textContent = data.labels[player] + (count > 1 ? ` (${count} times)` : "");
     tip.append(title);
     for (const name of data.told || data.names) {
-      const largest = largestOf(name);
+      const largest = Math.max(0, ...data.scores[name].map(Math.abs));
       line(name, signed(data.scores[name][player], largest) + margin(data.errors[name]?.[player], largest));
     }
     for (const [partner, effect, error] of partnersOf(player)) {
@@ -224,30 +217,28 @@ function linking() {
     const svg = stage.firstElementChild;
     svg.replaceChildren();
     bowOf = new Map();
-    for (const word of stage.querySelectorAll(".foot")) rest(word);
+    for (const word of stage.querySelectorAll(".foot")) {
+      word.classList.remove("foot");
+      word.style.marginTop = "";
+    }
     const found = levelled((data.bows || []).map(bowBetween).filter(Boolean));
     for (const bow of found) raise(bow);
     const strongest = Math.max(...found.map((bow) => Math.abs(bow.effect)));
+    found.sort((a, b) => Math.abs(a.effect) - Math.abs(b.effect)); // the strongest on top
     for (const bow of found) svg.append(drawn(bow, strongest));
-    separate(svg);
+    separate([...svg.querySelectorAll("text")].reverse());
   }
 
   // Of numbers that would lie on each other, only the strongest arc's stays: the list has them all.
-  function separate(svg) {
+  function separate(labels) {
     const kept = [];
-    const size = (label) => Math.abs(Number(label.dataset.effect));
-    for (const label of [...svg.querySelectorAll("text")].sort((a, b) => size(b) - size(a))) {
+    for (const label of labels) {
       const box = label.getBBox();
-      const apart = (other) => box.x > other.x + other.width || other.x > box.x + box.width
-        || box.y > other.y + other.height || other.y > box.y + box.height;
+      const apart = (one) => Math.abs(one.y - box.y) > box.height
+        || Math.abs(one.x + one.width / 2 - box.x - box.width / 2) > (one.width + box.width) / 2;
       if (kept.every(apart)) kept.push(box);
       else label.remove();
     }
-  }
-
-  function rest(word) {
-    word.classList.remove("foot");
-    word.style.marginTop = "";
   }
 
   const boxOf = (word) => {
@@ -267,7 +258,6 @@ function linking() {
   }
 
   const span = (bow) => Math.abs(bow.ends[0] - bow.ends[1]);
-
   function levelled(found) {
     const done = [];
     for (const bow of [...found].sort((a, b) => span(a) - span(b))) {
@@ -312,7 +302,6 @@ function linking() {
     text.setAttribute("x", (from + to) / 2);
     text.setAttribute("y", y - 3);
     text.textContent = signed(effect);
-    text.dataset.effect = effect;
     return text;
   }
 
