@@ -280,7 +280,7 @@ def test_what_cannot_be_compared(change, words):
         (("a", sample()), {}, "not with a text"),
         ((sample(), sample(), linear()), {}, "change nothing"),
         ((sample(), sample()), {"seed": 1}, "change nothing"),
-        (("a", 3), {}, "no text"),
+        (("a", 3), {}, "an int"),
         (("a", "b"), {"target": "all"}, "one label"),
         (("good",), {"other": linear(labels=("x", "z"))}, "no label"),
         (("a", "b"), {"method": "lmie"}, "lime"),

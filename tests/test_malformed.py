@@ -20,7 +20,7 @@ def valid():
     planted = PlantedSlalom(6)
     classifier = piste.from_function(planted.noisy(1.0))
     method = piste.Context(mean="slalom")
-    found = piste.explain(planted.text + " w1 w1", classifier, method, target="positive").to_dict()
+    found = piste.explain(planted.text + " w2 w2", classifier, method, target="positive").to_dict()
     assert all(found[name] for name in ("formula", "errors", "parts", "flip", "core"))
     assert found["parts"]["on_slalom"]
     return found

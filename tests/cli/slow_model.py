@@ -3,6 +3,7 @@
 `python -m tests.cli.slow_model MARK explain ...`: a test interrupts it once MARK exists.
 """
 
+import signal
 import sys
 import time
 from pathlib import Path
@@ -22,6 +23,8 @@ def slow(mark: Path) -> Any:
 
 
 if __name__ == "__main__":
+    # What is started in the background ignores Ctrl-C, and so would a test's child.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     mark = Path(sys.argv.pop(1))
     piste.load = lambda *_, **__: slow(mark)  # type: ignore[assignment]
     main()

@@ -311,11 +311,11 @@ def test_what_cannot_be_asked_is_refused(labels, prompt, message, model, tokeniz
 
 def test_what_is_no_language_model_is_refused(tokenizer, wordpiece, chatting, tmp_path):
     for wrong in (tiny_gpt2(len(tokenizer)), tiny_bert(len(tokenizer)), len):
-        with pytest.raises(ModelError, match=r"no causal|as a language model"):
+        with pytest.raises(ModelError, match=r"not a causal|as a language model"):
             piste.from_llm(wrong, LABELS, PROMPT, tokenizer)
     tiny_bert(len(wordpiece)).save_pretrained(tmp_path)
     wordpiece.save_pretrained(tmp_path)
-    with pytest.raises(ModelError, match="no causal"):
+    with pytest.raises(ModelError, match="not a causal"):
         piste.from_llm(tmp_path, LABELS, PROMPT)
     broken = deepcopy(chatting)
     broken.chat_template = "{{ raise_exception('no users') }}"
