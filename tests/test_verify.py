@@ -37,6 +37,15 @@ def test_an_explanation_holds_on_its_model(demo):
     assert found.again.record.fingerprint == found.explanation.record.fingerprint
 
 
+def test_a_file_is_read(demo, tmp_path):
+    path = tmp_path / "explanation.json"
+    piste.explain(SENTENCE, demo).to_json(path)
+    assert piste.verify(path, demo).holds
+    assert piste.verify(str(path), demo).holds
+    with pytest.raises(piste.errors.FileError, match="not there"):
+        piste.verify("not there", demo)
+
+
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_is_made_again(name, demo):
     explanation = piste.explain(SENTENCE, demo, quick(METHODS[name]), seed=3)

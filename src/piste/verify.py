@@ -44,6 +44,8 @@ from piste.text.encoding import BETWEEN
 
 __all__ = ["Check", "Verification", "verify"]
 
+_Words = Lexicon | str | os.PathLike[str] | None
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Verification:
@@ -85,7 +87,7 @@ class Verification:
 
 
 def verify(
-    explanation: Explanation,
+    explanation: Explanation | str | os.PathLike[str],
     classifier: Classifier | str | None = None,
     *,
     method: Method | None = None,
@@ -98,10 +100,12 @@ def verify(
     recorded parts of the text and to the sets that turn or keep the decision, and all scores, each
     of which may move by three standard errors.
 
+    explanation: what `explain` returned, or the JSON file of it.
     classifier: the model to try it on; by default the embedded one.
-    method: the method, where it is not one of `METHODS`.
-    lexicon: the lexicon that the explanation was made with, where it was.
+    method: where it is not one of `METHODS`. lexicon: where it was made with one.
     """
+    if not isinstance(explanation, Explanation):
+        explanation = Explanation.from_json(explanation)
     trial = _Trial.of(explanation, as_classifier(classifier))
     own = (_file(explanation), _model(explanation, trial.decision.query.classifier))
     if trial.decision.target.labels != explanation.target.labels:
@@ -168,7 +172,7 @@ class _Trial:
     def explained(
         self,
         method: Method | None,
-        lexicon: Lexicon | str | os.PathLike[str] | None,
+        lexicon: _Words,
         progress: Progress | None,
     ) -> Explanation:
         """The explanation made again, of the same target."""
@@ -176,8 +180,7 @@ class _Trial:
         used = _lexicon(then, lexicon)
         settings = replace(self.options, lexicon=used, refine=_refine(then, used)).named()
         if settings["target"] != ALL:
-            same = {"target": then.target.index, "against": then.target.against_index}
-            settings |= same
+            settings |= {"target": then.target.index, "against": then.target.against_index}
         text, pair = _texts(then)
         chosen = method or remade(then.method, {} if used is not None else then.settings)
         classifier = self.decision.query.classifier
@@ -208,9 +211,7 @@ def _options(explanation: Explanation) -> Options:
     )
 
 
-def _lexicon(
-    explanation: Explanation, given: Lexicon | str | os.PathLike[str] | None
-) -> Lexicon | str | os.PathLike[str] | None:
+def _lexicon(explanation: Explanation, given: _Words) -> _Words:
     recorded = None if explanation.record is None else explanation.record.options.get("lexicon")
     if given is None and "lexicon" in explanation.settings:
         raise SettingError(
@@ -295,9 +296,8 @@ def _answers(trial: _Trial) -> Check:
         return Check("answers", UNKNOWN, "none are recorded of a text in windows")
     if len(trial.decision.players) != len(then.players):
         found = f"{len(then.players)} {then.unit}s recorded, {len(trial.decision.players)} now"
-        return Check(
-            "answers", FAILS, found, "The model reads the text differently: explain it again."
-        )
+        advice = "The model reads the text differently: explain it again."
+        return Check("answers", FAILS, found, advice)
     recorded = np.array([score for _, score in _recorded(then)])
     now = trial.scores(Ragged.of([kept for kept, _ in _recorded(then)]))
     apart = np.abs(now - recorded)

@@ -71,7 +71,8 @@ def _ranking(comparison: Comparison) -> str:
         return f"their rankings of the {units} cannot be compared"
     value, pair = least
     if value >= ALIKE:
-        return f"they rank the {units} alike (correlation {share(value)} or more)"
+        more = "" if share(value) == "1.00" else " or more"
+        return f"they rank the {units} alike (correlation {share(value)}{more})"
     alike = "only partly alike" if value >= PARTLY else "differently"
     return f"{listed(pair)} rank the {units} {alike} (correlation {share(value)})"
 

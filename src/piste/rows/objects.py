@@ -108,7 +108,7 @@ def _of_pandas(source: Any, text: str, identity: str) -> Iterator[RawRow]:
 
 def _no_rows(source: Mapping[Any, Any]) -> InputError:
     """The error for a mapping: a data set with several parts, or a single row."""
-    names = few([repr(name) for name in source], 8)
+    names = few([repr(name) for name in source], 8) or "nothing in it"
     if all(hasattr(part, "column_names") for part in source.values()) and source:
         first = next(iter(source))
         return InputError(
