@@ -276,3 +276,10 @@ def test_known_answers_change_nothing(demo):
         assert (cold.scores["effect"] == warm.scores["effect"]).all()
         assert cold.stopped == warm.stopped
         assert warm.cost.forwards == 0
+
+
+def test_a_method_in_the_place_of_the_model_is_told():
+    with pytest.raises(SettingError, match="'lime' is a method, not a model"):
+        piste.explain("A good film", "lime")
+    with pytest.raises(SettingError, match="There is no setting 'model'"):
+        piste.explain("A good film", model=piste.load())

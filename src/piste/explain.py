@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
@@ -16,7 +17,7 @@ from piste.decision import Decision, margins, resolve_target
 from piste.errors import SettingError
 from piste.extras import versions
 from piste.many import Explanations, explained, with_pairs
-from piste.methods import find_method
+from piste.methods import METHODS, find_method
 from piste.methods.base import Attribution, Method
 from piste.methods.every_class import MOST, explain_every_class
 from piste.models.fingerprint import identity
@@ -135,6 +136,7 @@ class _Asking:
         budget: int | None,
         more: dict[str, Any],
     ) -> _Asking:
+        _refuse_swapped(classifier, more)
         shared = {name: more.pop(name, None) for name in ("rounds", "answers", "gathering")}
         options = Options.of(target=target, unit=unit, seed=seed, budget=budget, **more)
         return cls(as_classifier(classifier), choose_method(method, options), options, **shared)
@@ -164,6 +166,18 @@ class _Asking:
     def in_company(self, gathering: Gathering, example: Example) -> Explanation:
         """One of many, whose questions share batches with those of others."""
         return replace(self, gathering=gathering).explain(example.text, example.pair)
+
+
+def _refuse_swapped(classifier: object, more: dict[str, Any]) -> None:
+    """The method goes by name, and the model is the second argument."""
+    if isinstance(classifier, str) and classifier in METHODS and not Path(classifier).is_dir():
+        raise SettingError(
+            f"{classifier!r} is a method, not a model.", f'Give it by name: method="{classifier}".'
+        )
+    if "model" in more:
+        raise SettingError(
+            "There is no setting 'model'.", "Give the model after the text: explain(text, model)."
+        )
 
 
 def _many(

@@ -153,7 +153,7 @@ class Options:
         as_spans,
     )
     pair_spans: Spans | None = setting(None, "The same for the second text.", tuple, as_spans)
-    marks: bool = setting(False, "Units of your own, by marks in the text: [[a unit]].", bool, flag)
+    marks: bool = setting(False, "Units of your own, in double brackets.", bool, flag)
     repeats: str = setting(
         "shared", "Repeated words: shared (one score) or separate.", str, names=REPEATS
     )

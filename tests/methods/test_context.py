@@ -425,3 +425,11 @@ def test_what_an_unread_empty_text_leaves_open_is_an_error_of_pairs_too():
     found = explain("good fine dull", additive({"good": 2.0, "fine": 1.9, "dull": -0.1}))
     assert all(pair.error > 0 and abs(pair.effect) < 2 * pair.error for pair in found.pairs())
     assert "together" not in str(found)
+
+
+@pytest.mark.parametrize("text", ["very " * 60, "a truly " + "very " * 40 + "good film"])
+def test_a_repeated_word_is_not_asked_about_for_ever(text, demo):
+    found = piste.explain(text, demo)
+    assert found.stopped.reason == "exhausted"
+    assert len(found.parts.parts) < 10 * len(found.players)
+    assert found.base + found.scores["effect"].sum() == pytest.approx(found.target.score)

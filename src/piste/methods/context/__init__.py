@@ -131,7 +131,8 @@ class Context(Method):
             process = fit.process if self.adaptive else None
             if not asked.ask(plan.next(rng, process, plan.share(count))):
                 break
-        nothing_left = asked.exhausted or plan.worth_a_round  # no part that was not asked
+        # worth a round: there is no part that was not asked
+        nothing_left = asked.exhausted or plan.repetitive or plan.worth_a_round
         final = final_fit(asked, fit, self.mean)
         stopped = self._stopped(asked, final, count, False, rng)
         return final, replace(stopped, reason="exhausted") if nothing_left else stopped

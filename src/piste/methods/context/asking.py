@@ -41,6 +41,7 @@ PATIENCE = 10  # times the passes, for a tolerance without a budget
 ROUNDS, FEWER = 3, 2  # after the first; of a long text
 CRUMBS = 0.02  # of what may be asked
 GROWTH = 0.2  # long runs refit less often
+MOST_FREE = 100  # parts that read like earlier ones
 LEAVING_OUT = 0.2  # of the passes that leaving every player out in turn may cost
 LONG_TEXT = 40  # players: random parts of longer texts tell too little of single words
 TRIPLES = 2  # times that every distinct player of a long text is asked with two others
@@ -225,9 +226,18 @@ class Plan:
     @property
     def left(self) -> float:
         """Tokens, or sequences of the budget, that may still be asked."""
-        if self.asked.exhausted or len(self.asked.parts) >= MOST_PARTS:
+        if self.asked.exhausted or self.repetitive or len(self.asked.parts) >= MOST_PARTS:
             return 0.0
         return max(0.0, self.limit - self.spent)
+
+    @property
+    def repetitive(self) -> bool:
+        """Whether most parts read like earlier ones, as where one word fills the text.
+
+        They cost no forward pass and teach little, but take the fit's time.
+        """
+        free = len(self.asked.paid) - int(self.asked.paid.sum())
+        return free > max(MOST_FREE, len(self.asked.paid) // 2)
 
     def costs(self, parts: BoolArray) -> FloatArray:
         """What parts cost [parts], in the unit of the limit."""
