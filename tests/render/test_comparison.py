@@ -85,7 +85,7 @@ def test_the_headline_says_whether_the_methods_agree():
     word = sample().top(1)[0].player.text
     assert said.headline(alike) == (
         f"positive (98 %). Both methods put “{word}” first; they rank the words alike"
-        " (correlation 1.00)."
+        " (correlation at least 1.00)."
     )
     apart = comparison(explanations=both, agreement=np.array([[1.0, -0.2], [-0.2, 1.0]]))
     assert "; slalom and lime rank the words differently (correlation −0.20)." in said.headline(

@@ -71,8 +71,7 @@ def _ranking(comparison: Comparison) -> str:
         return f"their rankings of the {units} cannot be compared"
     value, pair = least
     if value >= ALIKE:
-        more = "" if share(value) == "1.00" else " or more"
-        return f"they rank the {units} alike (correlation {share(value)}{more})"
+        return f"they rank the {units} alike (correlation at least {share(value)})"
     alike = "only partly alike" if value >= PARTLY else "differently"
     return f"{listed(pair)} rank the {units} {alike} (correlation {share(value)})"
 
