@@ -441,9 +441,15 @@ def test_stopping_tells_those_who_wait_at_once():
 
 
 def test_a_word_removed_does_not_wait_behind_explanations():
-    slow, answers = Slow(), []
+    slow, answers, removed = Slow(), [], threading.Event()
     slow.gate.set()
-    with client({"slow": piste.from_function(slow)}, queue=1, workers=1) as api:
+
+    def model(texts: list[str]) -> list[float]:
+        if any("two" in text for text in texts):
+            removed.wait(20)  # nobody is asked to be quick: the answer must come before this one
+        return slow(texts)
+
+    with client({"slow": piste.from_function(model)}, queue=1, workers=1) as api:
         assert api.post("/api/explain", json={"text": "good film"}).status_code == 200
         slow.gate.clear()
         slow.calls = 0
@@ -456,6 +462,7 @@ def test_a_word_removed_does_not_wait_behind_explanations():
         def remove() -> None:
             body = {"text": "good film", "removed": [0]}
             first.append((api.post("/api/answer", json=body).status_code, list(answers)))
+            removed.set()
 
         threads.append(threading.Thread(target=remove))
         threads[-1].start()
