@@ -271,6 +271,9 @@ def remarks(asked: Asked) -> list[str]:
         notes.append(
             f"The model gives the same answer to any of these {unit}s: they have no effect."
         )
-    if not asked.empty_can_be_asked:
-        notes.append("The model cannot read an empty text: the base is an estimate.")
+    if asked.base_is_given:
+        notes.append(
+            "The model cannot read an empty text: effects are counted from the score at which its"
+            " words add up best. Errors are given that base."
+        )
     return notes
