@@ -279,8 +279,8 @@ class Plan:
         if count > LONG_TEXT:
             words.append(grouped(rng, players.first, count, 3, TRIPLES))
         pairs = paired_parts(rng, count, 2 * POOL, players.ids.lengths)
-        if count <= MOST_COMPLETE:
-            pairs = spread_out(pairs, np.vstack(words))
+        if count <= LONG_TEXT:
+            pairs = spread_out(pairs, np.vstack(words), by_size=count > MOST_COMPLETE)
         parts = distinct(np.vstack([*words, pairs]), [])
         return parts[: max(2, len(self.cut(parts, share)))]  # both ends, whatever the budget
 
