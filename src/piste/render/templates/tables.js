@@ -130,7 +130,10 @@
       if (!("search" in element.dataset)) return true;
       if (!entry.name.includes(value("search").trim().toLocaleLowerCase())) return false;
       if ("marked" in element.dataset && value("mark") && !entry.marks.includes(value("mark"))) return false;
-      return texts < 0 || number(entry.row.cells[texts]) >= Number(value("least") || 1);
+      const least = field("least");
+      // At its smallest it leaves nothing out: rare words that stand out are in the table.
+      if (texts < 0 || !least || Number(least.value) <= Number(least.min)) return true;
+      return number(entry.row.cells[texts]) >= Number(least.value);
     }
 
     function draw() {
