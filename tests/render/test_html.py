@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from piste.render import trust
 from piste.render.clean import visible
 from piste.render.html import fragment, page
 from piste.result.explanation import Explanation, Target
@@ -164,6 +165,12 @@ def test_the_fragment_is_one_frame_holding_the_page() -> None:
     assert tag == "iframe"
     assert attributes["srcdoc"] == page(explanation, compact=True)
     assert explanation._repr_html_() == fragment(explanation)
+
+
+@pytest.mark.parametrize("explanation", [sample(), in_context()], ids=["slalom", "context"])
+def test_how_far_to_rely_on_it_stands_above_the_text(explanation: Explanation) -> None:
+    head = page(explanation).split("</header>")[0]
+    assert trust.headline(explanation) in unescape(head)
 
 
 def test_what_words_do_together_is_on_the_page() -> None:

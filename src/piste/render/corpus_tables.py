@@ -130,7 +130,7 @@ def _cut_words(listed: Sequence[Word], summary: Summary) -> str:
             " then the strongest."
         )
     if few := rare_words(summary):
-        stand_out = ", unless they stand out (decide a wrong prediction, for example)"
+        stand_out = ". Search, or choose among “Words”, to see those that stand out"
         told.append(f"{few}{stand_out if rare else ''}.")
     return " ".join([*told, "The JSON file (--json) holds all of them."]) if told else ""
 

@@ -131,9 +131,11 @@
       if (!entry.name.includes(value("search").trim().toLocaleLowerCase())) return false;
       if ("marked" in element.dataset && value("mark") && !entry.marks.includes(value("mark"))) return false;
       const least = field("least");
-      // At its smallest it leaves nothing out: rare words that stand out are in the table.
-      if (texts < 0 || !least || Number(least.value) <= Number(least.min)) return true;
-      return number(entry.row.cells[texts]) >= Number(least.value);
+      if (texts < 0 || !least) return true;
+      // Rare words are in the table because they stand out: shown where these are asked for.
+      const count = number(entry.row.cells[texts]);
+      const asked = value("mark") !== "" || value("search").trim() !== "";
+      return count >= Number(least.value) || (asked && count < Number(least.min));
     }
 
     function draw() {
