@@ -133,6 +133,8 @@ def test_rare_words_that_stand_out_are_shown_where_they_are_asked_for(
     assert "rare" not in heads(tab, "words")
     tab.locator("#mark").select_option("mistakes")
     assert heads(tab, "words") == ["rare", "vegas"]
+    tab.get_by_label("In at least").fill("6")
+    assert heads(tab, "words") == ["vegas"]
     tab.locator("button[type=reset]").click()
     tab.get_by_label("Search").fill("rar")
     assert heads(tab, "words") == ["rare"]

@@ -123,7 +123,7 @@ def _words(summary: Summary, most: int, scale: float) -> PageTable:
 def _cut_words(listed: Sequence[Word], summary: Summary) -> str:
     """How many words the page leaves out, and why."""
     told = []
-    rare = sum(word.texts < summary.least for word in listed)
+    rare = left_out(listed, summary.least)
     if len(listed) < len(summary.words) - left_out(summary.words, summary.least) + rare:
         told.append(
             f"{len(listed):,} of {len(summary.words):,} words are listed: those that stand out,"
@@ -135,9 +135,9 @@ def _cut_words(listed: Sequence[Word], summary: Summary) -> str:
     return " ".join([*told, "The JSON file (--json) holds all of them."]) if told else ""
 
 
-def left_out(listed: Sequence[Word], least: int) -> int:
-    """How many words are in fewer texts."""
-    return sum(word.texts < least for word in listed)
+def left_out(words: Sequence[Word], least: int) -> int:
+    """How many of the words are in fewer texts."""
+    return sum(word.texts < least for word in words)
 
 
 def rare_words(summary: Summary) -> str:

@@ -135,7 +135,7 @@
       // Rare words are in the table because they stand out: shown where these are asked for.
       const count = number(entry.row.cells[texts]);
       const asked = value("mark") !== "" || value("search").trim() !== "";
-      return count >= Number(least.value) || (asked && count < Number(least.min));
+      return count >= Number(least.value) || (asked && Number(least.value) <= Number(least.min));
     }
 
     function draw() {
