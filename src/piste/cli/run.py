@@ -1,12 +1,15 @@
 """`piste run`: every text of a data set explained, into Parquet files."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from piste.cli import options
 from piste.errors import SettingError, printable
+
+if TYPE_CHECKING:
+    from piste.runs.manifest import Report
 
 STAGES = {"lexicon": "Sequences for the lexicon", "texts": "Texts"}
 
@@ -53,15 +56,12 @@ def run(
     import piste
     from piste.cli.progress import LateBar
     from piste.data import Columns
+    from piste.threads import few_arenas
 
     if lexicon is not None and build_lexicon:
         raise SettingError("--lexicon and --build-lexicon are both given.", "Give one of them.")
-    if public and to_hub is None:
-        raise SettingError("--public is given without --to-hub.", "Give both, or leave it out.")
-    if to_hub is not None:  # a name or a token that is wrong should not wait for the run
-        from piste.runs.hub import open_repository
-
-        open_repository(to_hub, private=not public)
+    _check_hub(to_hub, public)
+    few_arenas()
     columns = Columns(text_column, label_column, id_column, pair=pair_column)
     with LateBar("Working") as bar:
 
@@ -86,6 +86,27 @@ def run(
             watch=watch,
             **settings,
         )
+    _tell(report)
+    if to_hub is not None:
+        from piste.runs.hub import to_hub as send
+
+        typer.echo(f"Sent to {send(report.folder, to_hub, private=not public)}")
+    if report.failed:
+        raise typer.Exit(1)
+
+
+def _check_hub(repository: str | None, public: bool) -> None:
+    """Open the data set on the hub: a name or a token that is wrong should not wait for the run."""
+    if repository is not None:
+        from piste.runs.hub import open_repository
+
+        open_repository(repository, private=not public)
+    elif public:
+        raise SettingError("--public is given without --to-hub.", "Give both, or leave it out.")
+
+
+def _tell(report: "Report") -> None:
+    """What was done, and how to go on."""
     if not report.made:
         typer.echo("Nothing to do: every text is already explained.")
     typer.echo(f"{report.texts:,} texts in {report.folder}, {report.failed:,} of them failed.")
@@ -95,9 +116,3 @@ def run(
     for reason in report.reasons:
         typer.echo(f"  {printable(reason)}")
     typer.echo(f"For an overview: piste summary {report.folder}")
-    if to_hub is not None:
-        from piste.runs.hub import to_hub as send
-
-        typer.echo(f"Sent to {send(report.folder, to_hub, private=not public)}")
-    if report.failed:
-        raise typer.Exit(1)
