@@ -1,12 +1,15 @@
 """`piste run`: every text of a data set explained, into Parquet files."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from piste.cli import options
 from piste.errors import SettingError, printable
+
+if TYPE_CHECKING:
+    from piste.runs.manifest import Report
 
 STAGES = {"lexicon": "Sequences for the lexicon", "texts": "Texts"}
 
@@ -47,6 +50,10 @@ def run(
     ] = False,
     device: options.Device = None,
     trust_remote_code: options.TrustRemoteCode = False,
+    quiet: Annotated[
+        bool,
+        typer.Option("--quiet", help="Say nothing of what goes well: warnings and errors only."),
+    ] = False,
     **settings: Any,
 ) -> None:
     """Explain every text of a data set, usually with --effort light. Exit code 1 if some failed."""
@@ -66,8 +73,9 @@ def run(
     with LateBar("Working") as bar:
 
         def watch(stage: str, done: int, total: int | None) -> None:
-            bar.stage(STAGES[stage])
-            bar(done, total)
+            if not quiet:
+                bar.stage(STAGES[stage])
+                bar(done, total)
 
         report = piste.run(
             data,
@@ -86,18 +94,28 @@ def run(
             watch=watch,
             **settings,
         )
+    if not quiet:
+        _tell(report)
+    elif report.failed:
+        typer.echo(f"piste: {report.failed:,} of {report.texts:,} texts failed.", err=True)
+    for reason in report.reasons:
+        typer.echo(f"  {printable(reason)}", err=quiet)
+    if not quiet:
+        typer.echo(f"For an overview: piste summary {report.folder}")
+    if to_hub is not None:
+        from piste.runs.hub import to_hub as send
+
+        sent = send(report.folder, to_hub, private=not public)
+        if not quiet:
+            typer.echo(f"Sent to {sent}")
+    if report.failed:
+        raise typer.Exit(1)
+
+
+def _tell(report: "Report") -> None:
     if not report.made:
         typer.echo("Nothing to do: every text is already explained.")
     typer.echo(f"{report.texts:,} texts in {report.folder}, {report.failed:,} of them failed.")
     if report.texts > report.failed:
         each = report.passes / (report.texts - report.failed)
         typer.echo(f"Cost: {each:,.1f} forward passes of a text on average.")
-    for reason in report.reasons:
-        typer.echo(f"  {printable(reason)}")
-    typer.echo(f"For an overview: piste summary {report.folder}")
-    if to_hub is not None:
-        from piste.runs.hub import to_hub as send
-
-        typer.echo(f"Sent to {send(report.folder, to_hub, private=not public)}")
-    if report.failed:
-        raise typer.Exit(1)

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from piste.arrays import BoolArray, FloatArray
-from piste.errors import FileError, SettingError, choices, printable
+from piste.errors import FileError, SettingError, printable
 from piste.files import also_written
 from piste.options import whole_number
 from piste.result.facts import Cost, Fidelity, FitReport, Record, Stopped
 from piste.result.formula import Formula
 from piste.result.parts import Pair, PartAnswers, PlayerSet, Prediction, unknown_parts
-from piste.result.scores import score
+from piste.result.scores import Errors, Scores, score
 
 if TYPE_CHECKING:
     import pandas
@@ -118,6 +118,16 @@ class Explanation:
     notes: tuple[str, ...] = field(default=())
     record: Record | None = None  # when, by which model and with which options; None in old files
 
+    def __post_init__(self) -> None:
+        """Names that do not exist get an answer, and sets of players their words."""
+        words = [player.text for player in self.players]
+        own: dict[str, Any] = {"scores": Scores(self.scores), "errors": Errors(self.errors)}
+        for name in ("flip", "core"):
+            some: PlayerSet | None = getattr(self, name)
+            own[name] = some and some.told([words[index] for index in some.players])
+        for name, value in own.items():
+            object.__setattr__(self, name, value)
+
     def top(self, n: int = 10, by: str | None = None) -> list[Row]:
         """The `n` players with the strongest score (absolute value), strongest first.
 
@@ -126,8 +136,6 @@ class Explanation:
         too: the bound that holds however the errors of equal players go together.
         """
         name = by or self.primary
-        if name not in self.scores:
-            raise choices("score", name, list(self.scores))
         n = whole_number("n", n, 0)
         rows = [self._row(members) for members in self._together(name)]
         rows.sort(key=lambda row: -abs(row.scores[name]))
@@ -187,13 +195,24 @@ class Explanation:
                 "Too little was asked of the model to tell which words act together.",
                 'Use effort="normal", or a larger budget.',
             )
-        assert self._surrogate is not None
-        return self._strongest[:n] if n <= MANY_PAIRS else _pairs(self._surrogate, n)
+        return self._strongest[:n] if n <= MANY_PAIRS else self._pairs(n)
 
     @cached_property
     def _strongest(self) -> list[Pair]:
         """As many pairs as renderings want; they ask several times."""
-        return [] if self._surrogate is None else _pairs(self._surrogate, MANY_PAIRS)
+        return self._pairs(MANY_PAIRS)
+
+    def _pairs(self, n: int) -> list[Pair]:
+        if self._surrogate is None:
+            return []
+        found = zip(*self._surrogate.strongest_pairs(n), strict=True)
+        pairs = [
+            Pair(int(a), int(b), float(effect), float(error)) for (a, b), effect, error in found
+        ]
+        return [
+            pair.told([self.players[index].text for index in (pair.first, pair.second)])
+            for pair in pairs
+        ]
 
     @cached_property
     def _surrogate(self) -> PartSurrogate | None:
@@ -350,14 +369,6 @@ class Explanation:
         from piste.render.terminal import as_text
 
         return as_text(self)
-
-
-def _pairs(surrogate: PartSurrogate, n: int) -> list[Pair]:
-    pairs, effects, errors = surrogate.strongest_pairs(n)
-    return [
-        Pair(int(first), int(second), float(effect), float(error))
-        for (first, second), effect, error in zip(pairs, effects, errors, strict=True)
-    ]
 
 
 def _plain(value: Any) -> Any:

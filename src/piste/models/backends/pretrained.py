@@ -18,6 +18,7 @@ from piste.arrays import FloatArray
 from piste.errors import ModelError
 from piste.models import loading_errors
 from piste.models.backends.reading import Reader
+from piste.models.hub import check_connection
 from piste.threads import Switch, lock_for
 
 # Left unsaid, transformers asks on standard input whether to run the model's own code.
@@ -73,6 +74,7 @@ class QuietReader(Reader):
 
 def read(what: str, source: str, reader: Any) -> Any:
     """Call a `from_pretrained`, and say in one line what it could not find."""
+    check_connection(source)
     try:
         with quiet:
             return reader(source)
