@@ -11,6 +11,16 @@ RELATIONS = frozenset(
     {"entailment", "contradiction", "not_entailment"}
     | {"not_duplicate", "not_paraphrase", "not_equivalent"}
 )
+INFERENCE = ("premise", "hypothesis")
+
+
+def names_of(labels: Sequence[str]) -> tuple[str, str]:
+    """What the two texts are called: by their roles where the labels tell that these have any.
+
+    "entailment" beside "not_entailment" does not: a question and a sentence may have those, too.
+    """
+    known = {label.strip().lower() for label in labels}
+    return INFERENCE if {"entailment", "contradiction"} <= known else ("text 1", "text 2")
 
 
 def text_notes(classifier: Classifier, paired: bool) -> tuple[str, ...]:

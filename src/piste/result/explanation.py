@@ -16,7 +16,7 @@ import numpy as np
 from piste.arrays import BoolArray, FloatArray
 from piste.errors import FileError, SettingError, printable
 from piste.files import also_written
-from piste.options import whole_number
+from piste.options import WORDS_SHOWN, whole_number
 from piste.result.facts import Cost, Fidelity, FitReport, Record, Stopped
 from piste.result.formula import Formula
 from piste.result.parts import Pair, PartAnswers, PlayerSet, Prediction, unknown_parts
@@ -128,7 +128,7 @@ class Explanation:
         for name, value in own.items():
             object.__setattr__(self, name, value)
 
-    def top(self, n: int = 10, by: str | None = None) -> list[Row]:
+    def top(self, n: int = WORDS_SHOWN, by: str | None = None) -> list[Row]:
         """The `n` players with the strongest score (absolute value), strongest first.
 
         Equal players are one row: their scores are summed where they add up, and else those of the
