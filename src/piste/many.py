@@ -107,13 +107,18 @@ class Explanations(Sequence[Result]):
         return self._rest is None
 
     def to_pandas(self, rows: Literal["players", "texts"] = "players") -> pandas.DataFrame:
-        """A data frame, one row a player (its text's `id`, place and scores), or one row a text."""
+        """A data frame, one row a player or one row a text.
+
+        A player has the columns of `Explanation.to_pandas`, and before them `index` (of its text),
+        `id`, `position` in the text, and `target`, the label that positive scores speak for.
+        """
         from piste.result.exports import data_frame
-        from piste.runs.in_memory import tables
+        from piste.runs.in_memory import texts_table
 
         if rows not in TABLES:
             raise choices("kind of rows", rows, TABLES)
-        return data_frame(tables(self._all())[rows])
+        every = self._all()
+        return data_frame(_players(every) if rows == "players" else texts_table(every))
 
     def to_parquet(self, folder: str | os.PathLike[str]) -> None:
         """The folder that `piste run` writes: for `piste summary`, DuckDB, Spark, pandas."""
@@ -218,6 +223,28 @@ class Explanations(Sequence[Result]):
         from piste.render.many import fragment
 
         return fragment(self._done, self.is_complete)
+
+
+def _players(pairings: Sequence[Pairing]) -> dict[str, list[Any]]:
+    """The columns of all players of all texts."""
+    from piste.result.exports import columns, score_names
+
+    results = [result for _, result in pairings if isinstance(result, Explanation)]
+    names = score_names(results)
+    table: dict[str, list[Any]] = {}
+    for index, (example, result) in enumerate(pairings):
+        if not isinstance(result, Explanation):
+            continue
+        count = len(result.players)
+        own: dict[str, list[Any]] = {
+            "index": [index] * count,
+            "id": [example.id] * count,
+            "position": list(range(count)),
+            "target": [result.target.label] * count,
+        }
+        for name, cells in (own | columns(result, names)).items():
+            table.setdefault(name, []).extend(cells)
+    return table
 
 
 def _needed(part: slice) -> int | None:

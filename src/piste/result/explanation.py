@@ -298,7 +298,12 @@ class Explanation:
     # Other libraries' forms, and the pictures of `render`, lie to the right of this room: they are
     # loaded only when asked for.
     def to_pandas(self) -> pandas.DataFrame:
-        """A data frame, one row a player: its text and place, each score and `score_error`."""
+        """A data frame, one row a player in reading order.
+
+        Of any method: `word` (the player's text), `start`, `end`, `group`, `segment`, `score` (the
+        one that ranks) and `score_error`. Then each of its scores by name, with `name_error`; NaN
+        where the method knows none.
+        """
         from piste.result.exports import to_pandas
 
         return to_pandas(self)
