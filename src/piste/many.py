@@ -8,6 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from piste.data import SECOND, Example, no_second
@@ -72,6 +73,7 @@ class Explanations(Sequence[Result]):
         self._done = [(Example(str(n), one.text), one) for n, one in enumerate(results)]
         self._rest: Iterator[Pairing] | None = None  # None: all are there
         self._broken: Exception | None = None  # why the rest will never come
+        self._filling: int | None = None  # the thread that is explaining the next of them
 
     @classmethod
     def of(cls, stream: Iterator[Pairing], *, at_once: bool) -> Explanations:
@@ -148,15 +150,30 @@ class Explanations(Sequence[Result]):
 
     def _fill(self, most: int | None = None) -> None:
         """Explain until there are so many, or all; one thread at a time."""
-        if self._rest is None:
+        if self._rest is None or (most is not None and len(self._done) >= most):
             return
+        if self._filling == get_ident():
+            raise SettingError(
+                "What is not explained yet was read by the progress function of its own"
+                f" explanation; {counted(self._done)} {'is' if len(self._done) == 1 else 'are'}"
+                " there so far.",
+                "Read no more than those from a progress function, or wait until the texts are"
+                " explained.",
+            )
         with lock_for(self):
-            while self._rest is not None and (most is None or len(self._done) < most):
-                pairing = self._next(self._rest)
-                if pairing is None:
-                    self._rest = None
-                else:
-                    self._done.append(pairing)
+            self._filling = get_ident()
+            try:
+                self._go_on(most)
+            finally:
+                self._filling = None
+
+    def _go_on(self, most: int | None) -> None:
+        while self._rest is not None and (most is None or len(self._done) < most):
+            pairing = self._next(self._rest)
+            if pairing is None:
+                self._rest = None
+            else:
+                self._done.append(pairing)
 
     def _next(self, rest: Iterator[Pairing]) -> Pairing | None:
         """The next one, None at the end. What ended them early is raised every time: a generator

@@ -324,7 +324,8 @@ class Explanation:
     ) -> FloatArray:
         """One score for every token that a tokenizer makes of this text [tokens].
 
-        tokenizer: the model's own or any other, of transformers or the library tokenizers.
+        tokenizer: any, of transformers or the library tokenizers; or the name or folder of a model,
+        whose tokenizer is loaded: that of this explanation's model is `explanation.model` by name.
         score: a name of `scores`; None: the primary one.
         spread: "split" divides a player's score equally among its tokens, so that sums stay the
         same; "repeat" gives each of them the whole score. A token over two players has its shares
@@ -340,6 +341,10 @@ class Explanation:
         """
         from piste.text.token_scores import token_scores
 
+        if isinstance(tokenizer, str | os.PathLike):
+            from piste.models.backends.pretrained import named_tokenizer
+
+            tokenizer = named_tokenizer(tokenizer)
         return token_scores(self, tokenizer, score or self.primary, spread, options)
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:

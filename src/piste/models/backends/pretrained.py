@@ -89,6 +89,11 @@ def load_tokenizer(source: Any, code: Mapping[str, bool] = NO_CODE) -> Any:
     return read(loading_errors.TOKENIZER, str(source), make)
 
 
+def named_tokenizer(model: str | os.PathLike[str]) -> Any:
+    """The tokenizer of a model by its name or folder, as for `piste.load`."""
+    return load_tokenizer(loading_errors.model_source(os.fspath(model)))
+
+
 def given_tokenizer(tokenizer: Any, model: Any, code: Mapping[str, bool] = NO_CODE) -> Any:
     if tokenizer is not None:
         return load_tokenizer(tokenizer, code)
