@@ -271,14 +271,14 @@ def test_a_text_without_quotes(command):
         ("compare", "lime", "For a method: --methods lime"),
         ("explain", "my-org/my-model", "For a model: --model my-org/my-model"),
         ("explain", "A bad film.", 'For a second text: --pair "A bad film."'),
-        ("explain", "\x1b[2J", "Give what it is with its option"),
+        ("explain", "\x1b[2J", "else name its option: --method"),
     ],
 )
 def test_a_second_argument_wants_an_option(command, more, said):
     found = CliRunner().invoke(app, [command, "A good film.", more])
     assert isinstance(found.exception, piste.PisteError)
     assert said in str(found.exception)
-    assert "quotes" not in str(found.exception)
+    assert ("in quotes" in str(found.exception)) == ("else" in said)
     assert str(found.exception).isprintable()
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import typer
 
-from piste.errors import FileError, InputError, few, printable
+from piste.errors import FileError, InputError, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -88,23 +88,25 @@ def check_quotes(text: str | None, more: list[str], method_option: str = "--meth
     quoted = " " in (text or "").strip() and (len(more) == 1 or all(" " in one for one in more))
     if not quoted:
         raise InputError("The text is not in quotes.", f'Put it in quotes: "{printable(whole)}"')
-    raise InputError(
-        f"Besides the text there is {few([more[0]])!r}.", _meant(more[0], method_option)
+    meant = _meant(more[0], method_option) or (
+        f'Put it in quotes: "{printable(whole)}", if it belongs to the text; else name its option:'
+        " --method, --model, --target, --pair."
     )
+    raise InputError(f"Besides the text there is {printable(more[0])!r}.", meant)
 
 
-def _meant(word: str, method_option: str) -> str:
+def _meant(word: str, method_option: str) -> str | None:
     """The option that a word without one was probably meant for."""
     from piste.methods import ELSEWHERE, METHODS  # heavy, and for an error
 
     if word in METHODS or word.lower() in ELSEWHERE:
         return f"For a method: {method_option} {ELSEWHERE.get(word.lower(), word)}"
-    name = few([word])
+    name = printable(word)
     if " " in word:
         return f'For a second text: --pair "{name}"; to compare two texts: piste diff.'
     if "/" in word or Path(word).is_dir():
         return f"For a model: --model {name}"
-    return "Give what it is with its option: --method, --model, --target, --pair ..."
+    return None
 
 
 def read(text: str | None, file: Path | None, command: str) -> str:
