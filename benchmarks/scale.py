@@ -9,7 +9,6 @@
 """
 
 import argparse
-import json
 import os
 import signal
 import subprocess
@@ -28,11 +27,6 @@ from piste.runs.commits import COMMITS, Destination, commits
 from piste.runs.job import Source
 
 MANY = 100_000_000
-COMMAND = (
-    "import sys, json, piste\n"
-    "if __name__ == '__main__':\n"
-    "    piste.run(sys.argv[1], sys.argv[2], sys.argv[3], **json.loads(sys.argv[4]))\n"
-)
 
 
 def main() -> None:
@@ -49,7 +43,6 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "command.py").write_text(COMMAND)
         each = undisturbed(given, folder)
         if not given.no_kill:
             killed(given, folder)
@@ -57,16 +50,14 @@ def main() -> None:
 
 
 def command(given: argparse.Namespace, folder: Path, out: str) -> subprocess.Popen[bytes]:
-    settings = {
-        "limit": given.texts,
-        "workers": given.workers,
-        "shard": given.shard,
-        "lexicon": given.lexicon,
-        "effort": given.effort,
-    }
-    script, target = str(folder / "command.py"), str(folder / out)
-    arguments = [str(given.data), given.model, target, json.dumps(settings)]
-    return subprocess.Popen([sys.executable, script, *arguments], start_new_session=True)
+    words = ["run", str(given.data), "--model", given.model, "--out", str(folder / out)]
+    for name in ("limit", "workers", "shard", "effort"):
+        value = given.texts if name == "limit" else getattr(given, name)
+        words += [] if value is None else [f"--{name}", str(value)]
+    words += ["--build-lexicon"] if given.lexicon else []
+    told = subprocess.DEVNULL
+    whole = [sys.executable, "-m", "piste", *words]
+    return subprocess.Popen(whole, start_new_session=True, stdout=told, stderr=told)
 
 
 def undisturbed(given: argparse.Namespace, folder: Path) -> float:

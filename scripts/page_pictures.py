@@ -1,8 +1,11 @@
 """Take pictures with a browser: explanation, comparison and change as files, and the served page.
 
-python scripts/page_pictures.py
+python scripts/page_pictures.py [--data reviews.jsonl [--results FOLDER]]
+
+With labelled texts also a summary of 500 and an evaluation of 30, which take some minutes.
 """
 
+import argparse
 import re
 import shutil
 import subprocess
@@ -36,9 +39,11 @@ def taken(page: Page, name: str) -> None:
 
 
 @contextmanager
-def window(browser: Browser, height: int, dark: bool = False) -> Iterator[Page]:
+def window(
+    browser: Browser, height: int, *, dark: bool = False, width: int = 1280
+) -> Iterator[Page]:
     context = browser.new_context(
-        viewport={"width": 1280, "height": height}, color_scheme="dark" if dark else "light"
+        viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light"
     )
     yield context.new_page()
     context.close()
@@ -80,13 +85,36 @@ def written(browser: Browser, folder: Path) -> None:
             taken(page, f"{name}.png")
 
 
+def measured(browser: Browser, data: Path, folder: Path) -> None:
+    """The pages of many texts; results that are in the folder are not made again."""
+    piste.run(data, "demo", folder / "run", limit=500)
+    pages = {
+        "summary": (1180, piste.summarise(folder / "run")),
+        "evaluation": (1290, piste.evaluate(data, "demo", out=folder / "evaluation", limit=30)),
+    }
+    for name, (height, result) in pages.items():
+        file = folder / f"{name}.html"
+        result.to_html(file)
+        with window(browser, height, width=1180) as page:
+            page.goto(file.as_uri())
+            if name == "summary":
+                page.locator("table[data-key=words] .opens").first.click()
+            taken(page, f"{name}.png")
+
+
 def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--data", type=Path, help="labelled texts")
+    parser.add_argument("--results", type=Path, help="where to keep the results of these texts")
+    given = parser.parse_args()
     with sync_playwright() as driver, tempfile.TemporaryDirectory() as folder:
         own = driver.chromium.executable_path
         browser = driver.chromium.launch(
             executable_path=shutil.which("chromium") or own, args=["--no-sandbox"]
         )
         written(browser, Path(folder))
+        if given.data is not None:
+            measured(browser, given.data, given.results or Path(folder))
         with served() as address:
             with window(browser, 1000) as page:
                 explain(page, address)

@@ -104,7 +104,8 @@ def test_files_that_are_not_data(tmp_path, name, content, said):
 
 def test_missing_files_empty_folders_and_unknown_names(tmp_path, monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)  # not to wait for it
-    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
+    for name in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE"):  # by the version of datasets
+        monkeypatch.setattr(f"datasets.config.{name}", True, raising=False)
     with pytest.raises(FileError, match="There is no data in"):
         read(tmp_path)
     with pytest.raises(FileError, match="Cannot read"):

@@ -70,6 +70,13 @@ def test_the_page(turned):
         assert part in text
 
 
+def test_the_page_says_above_the_texts_how_far_to_rely_on_both(turned):
+    head = unescape(page(turned).split("</header>")[0])
+    assert "<dt>fidelity</dt><dd>both exact. The model was asked every part" in head
+    short = replace(turned, after=replace(turned.after, parts=None, fidelity=None))
+    assert said.fidelity(short).endswith("after: not measured")
+
+
 def test_the_page_of_two_models_shows_the_text_once(models):
     document = page(models)
     assert document.count('class="text"') == 1

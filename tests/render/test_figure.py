@@ -145,7 +145,7 @@ def test_the_waterfall_leads_from_the_base_to_the_score() -> None:
     explanation = in_context()
     figure = draw(explanation)
     shown = texts(figure)
-    for part in ("“not” reverses “good”", "Without “", "empty text", "whole text"):
+    for part in ("only with", "Without “", "empty text", "whole text"):
         assert part in shown
     (axes,) = figure.axes
     bars = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in axes.patches]

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from piste.render import trust
 from piste.render.clean import visible
 from piste.render.html import fragment, page
 from piste.result.explanation import Explanation, Target
@@ -166,6 +167,12 @@ def test_the_fragment_is_one_frame_holding_the_page() -> None:
     assert explanation._repr_html_() == fragment(explanation)
 
 
+@pytest.mark.parametrize("explanation", [sample(), in_context()], ids=["slalom", "context"])
+def test_how_far_to_rely_on_it_stands_above_the_text(explanation: Explanation) -> None:
+    head = page(explanation).split("</header>")[0]
+    assert trust.headline(explanation) in unescape(head)
+
+
 def test_what_words_do_together_is_on_the_page() -> None:
     document = page(in_context())
     reader = read(document)
@@ -173,7 +180,7 @@ def test_what_words_do_together_is_on_the_page() -> None:
     assert [pair["data-p"] for pair in pairs[:2]] == ["3 4", "6 7"]
     assert [pair["data-side"] for pair in pairs[:2]] == ["a", "f"]
     assert [pair["tabindex"] for pair in pairs[:2]] == ["0", "-1"]
-    for sentence in ("“not” reverses “good”", "What would change it", "The empty text scores"):
+    for sentence in ("only with", "What would change it", "The empty text scores"):
         assert sentence in unescape(document)
     data = json.loads(document.split('id="data">')[1].split("</script>")[0])
     assert data["pairs"][0][:2] == [3, 4]

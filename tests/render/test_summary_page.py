@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -119,6 +120,24 @@ def test_filters_by_side_mark_and_number_of_texts(
     tab.locator("#mark").select_option("all")
     tab.get_by_label("In at least").fill("40")
     assert set(heads(tab, "words")) == {"a", "place", ".", "good"}
+
+
+def test_rare_words_that_stand_out_are_shown_where_they_are_asked_for(
+    tab: Page, summary: Summary, tmp_path: Path
+) -> None:
+    vegas = next(word for word in summary.words if word.word == "vegas")
+    rare = replace(vegas, word="rare", texts=2, effect=9.0)
+    open_page(tab, page(replace(summary, words=[*summary.words, rare])), tmp_path)
+    expect(tab.get_by_label("In at least")).to_have_value("5")
+    assert "vegas" in heads(tab, "words")
+    assert "rare" not in heads(tab, "words")
+    tab.locator("#mark").select_option("mistakes")
+    assert heads(tab, "words") == ["rare", "vegas"]
+    tab.get_by_label("In at least").fill("6")
+    assert heads(tab, "words") == ["vegas"]
+    tab.locator("button[type=reset]").click()
+    tab.get_by_label("Search").fill("rar")
+    assert heads(tab, "words") == ["rare"]
 
 
 def test_a_row_opens_texts_with_its_word(tab: Page, summary: Summary, tmp_path: Path) -> None:

@@ -188,7 +188,7 @@ def test_brief_is_the_answer_and_the_words() -> None:
     text = as_text(in_context(), View(brief=True))
     assert text.splitlines()[0].startswith("yes (")
     assert "= score" in text
-    for part in ("Fidelity", "Cost", "reverses", "\n  the meal was"):
+    for part in ("Fidelity", "Cost", "only with", "\n  the meal was"):
         assert part in as_text(in_context())
         assert part not in text
     poor = sample(fidelity=Fidelity({"short": Agreement(-0.3, 2.0, 90)}))

@@ -24,7 +24,7 @@ def said(explanation: Explanation) -> str:
 
 def test_planted_interactions_are_told_strongest_first() -> None:
     first, second, third = texts(in_context())[:3]
-    assert first.startswith("“not” reverses “good”: ")
+    assert first.startswith("“good” speaks for yes only without “not”: ")
     assert second.startswith("“how” and “many” reinforce each other: ")
     assert third.startswith("“great” and “fine” overlap: ")
     amounts = [link.pair.effect for link in together.links(in_context())[:3]]
@@ -52,6 +52,26 @@ def test_interactions_that_matter_little_are_not_told() -> None:
     assert texts(replace(explanation, scores=explanation.scores | {"effect": loud})) == []
 
 
+def test_a_number_is_raised_only_with_another_word() -> None:
+    explanation = replace(in_context(), target=RAW)
+    assert texts(explanation)[0].startswith("“good” raises it only without “not”: ")
+
+
+def test_punctuation_is_told_where_it_does_much() -> None:
+    explanation = in_context("not , good how many")
+    told = {link.pair.first for link in together.links(explanation)}
+    assert told == {0, 3}  # "not" with "good", "how" with "many"
+    comma = replace(explanation.players[0], text="!")  # in the place of "not", which does most
+    marked = replace(explanation, players=(comma, *explanation.players[1:]))
+    assert texts(marked)[0].startswith("“good” speaks for")
+    other = replace(explanation.players[3], text="?!")  # in the place of "how"
+    marked = replace(explanation, players=(*explanation.players[:3], other, explanation.players[4]))
+    loud = explanation.scores["effect"].copy()
+    loud[2] = 3 * max(abs(pair.effect) for pair in explanation.pairs())
+    marked = replace(marked, scores=explanation.scores | {"effect": loud})
+    assert not any("?!" in text for text in texts(marked))
+
+
 def test_a_single_word_has_no_other() -> None:
     single = in_context("good")
     assert single.pairs() == []
@@ -61,7 +81,7 @@ def test_a_single_word_has_no_other() -> None:
 
 def test_of_two_texts_it_is_said_which() -> None:
     found = texts(in_context("the meal was not", pair="good indeed"))
-    assert found[0].startswith("“not” (text 1) reverses “good” (text 2): ")
+    assert found[0].startswith("“good” (text 2) speaks for no only with “not” (text 1): ")
 
 
 def test_equal_words_are_told_apart_by_their_place() -> None:
@@ -166,7 +186,7 @@ def test_the_terminal_tells_effects_then_pairs_then_what_turns_it() -> None:
     assert header.split()[:5] == ["word", "effect", "value", "alone", "importance"]
     assert "lin " not in shown
     assert "±0 " not in shown
-    told = ("Without “", "the meal", "importance", "“not” reverses “good”", "Fidelity", "Cost")
+    told = ("Without “", "the meal", "importance", "only with", "Fidelity", "Cost")
     in_a_line = " ".join(shown.split())
     places = [in_a_line.index(part) for part in told]
     assert places == sorted(places)

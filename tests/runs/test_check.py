@@ -11,7 +11,8 @@ import pytest
 import piste
 from piste.errors import FileError, InputError, SettingError
 from piste.runs.model_change import FidelityChange, Flip, Limits, ModelChange, Shift
-from piste.runs.run_comparison import RunTables, Tally, _chance, compared
+from piste.runs.run_comparison import RunTables, compared
+from piste.runs.shifts import FREEDOM, Tally, chance_of, moved
 from tests.runs.planted_run import PlantedText, effects_of, write_run
 
 WEIGHTS = {"good": 2.0, "bad": -2.0, "dull": -1.0, "cast": 0.3, "plot": -0.3, "vegas": 0.0}
@@ -128,6 +129,51 @@ def test_a_change_that_is_small_by_what_was_asked_does_not_count(both):
     assert not change.changed
 
 
+def test_what_moved_by_too_little_to_count_is_named(both):
+    change = compared(*both, 0.01, 2.0, 6)
+    assert named(change.below) == {"cast"}
+    (shift,) = change.below
+    assert shift.change == pytest.approx(1.5, abs=0.15)
+    shown = " ".join(str(change).split())
+    assert (
+        f"not surely by more than 2, so that it does not count: “cast” (+{shift.change:.2f})"
+        in shown
+    )
+    assert json.loads(change.to_json())["below"][0]["change"] == shift.change
+
+
+def test_what_counts_is_not_named_twice(heavier):
+    assert named(heavier.words) == {"cast"}
+    assert "cast" not in named(heavier.below)
+
+
+def test_words_in_few_texts_are_counted(both):
+    change = compared(*both, 0.01, None, 0)
+    in_texts = {
+        word: sum(word in text.split() for text in TEXTS)
+        for word in {word for text in TEXTS for word in text.split()}
+    }
+    assert (change.compared, change.rare) == (
+        len(in_texts),
+        sum(number < 3 for number in in_texts.values()),
+    )
+    assert f"{change.rare} of {change.compared} words are in fewer than 3 texts" in str(change)
+    # A word in one text counts alone among so many tests where its chance is below alpha / tests.
+    assert chance_of(change.needed, 1.0, 0.0, FREEDOM) == pytest.approx(0.01 / change.tested)
+
+
+def test_many_that_moved_little_are_cut():
+    few = [Shift((f"w{n}",), "l", 3, 0.0, 0.3 - 0.01 * n, 0.01, 0.5, "t") for n in range(9)]
+    assert named(moved(few, 0.01)) == named(few)
+    limits, fidelity = Limits(0.01, 0.5, 0), FidelityChange(0, None, None, 1.0, False)
+    empty = ModelChange("b", ("a", "b"), limits, 3, 0, 0, 0, 10, (), (), (), fidelity)
+    shown = " ".join(str(replace(empty, below=tuple(few))).split())
+    assert (
+        "“w0” (+0.30), “w1” (+0.29), “w2” (+0.28), “w3” (+0.27), “w4” (+0.26) and 4 more." in shown
+    )
+    assert "“w5”" not in shown
+
+
 def test_decisions_may_turn_as_often_as_was_said(both):
     turned = compared(*both, 0.01, 2.0, 0).flips
     assert [flip.text for flip in turned] == ["t2"]
@@ -231,10 +277,10 @@ def test_the_standard_error_of_a_mean_change_by_hand():
 
 
 def test_chances_are_of_changes_beyond_the_least():
-    assert _chance(0.5, 0.1, 0.5, 1000) == pytest.approx(0.5, abs=1e-6)
-    assert _chance(0.0, 0.1, 0.0, 1000) == 1.0
-    assert _chance(1.0, 0.0, 0.5, 5) == pytest.approx(0.0, abs=1e-12)
-    assert _chance(0.4, 0.0, 0.5, 5) == 1.0
+    assert chance_of(0.5, 0.1, 0.5, 1000) == pytest.approx(0.5, abs=1e-6)
+    assert chance_of(0.0, 0.1, 0.0, 1000) == 1.0
+    assert chance_of(1.0, 0.0, 0.5, 5) == pytest.approx(0.0, abs=1e-12)
+    assert chance_of(0.4, 0.0, 0.5, 5) == 1.0
 
 
 def test_the_junit_report_has_a_failed_test_for_each_finding(heavier, tmp_path):

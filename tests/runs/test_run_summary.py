@@ -133,6 +133,63 @@ def test_pairs_are_means_over_all_texts_with_both_words(tmp_path):
     assert summary.pairs[0].strength == max(pair.strength for pair in summary.pairs)
 
 
+def many_pairs():
+    """Thirty texts: one pair in four of them, one in two, one of punctuation, which is weak."""
+    often = [PlantedText(["not", "good"], [0, 1], pairs=[(0, 1, -2.0)])] * 4
+    twice = [PlantedText(["so", "bad"], [0, 1], pairs=[(0, 1, -3.0)])] * 2
+    marks = [PlantedText(["well", ","], [0, 1], pairs=[(0, 1, -0.5)])] * 4
+    return [*often, *twice, *marks, *[PlantedText(["x"], [0.5])] * 20]
+
+
+def test_pairs_of_few_texts_and_of_punctuation_are_left_out(tmp_path):
+    summary = piste.summarise(write_run(tmp_path, many_pairs()))
+    assert summary.least_listed == 3
+    assert [pair.first for pair in summary.together(summary.least_listed)] == ["not"]
+    assert {pair.first for pair in summary.together()} == {"not", "so"}
+    shown = " ".join(str(summary).split())
+    assert "not + good" in shown
+    assert "so + bad" not in shown
+    assert "; 1 pair among the strongest of fewer than 3 texts is left out" in shown
+
+
+def test_strong_punctuation_stays(tmp_path):
+    loud = [PlantedText(["fine", "!"], [0, 1], pairs=[(0, 1, -1.6)])] * 4
+    summary = piste.summarise(write_run(tmp_path, [*many_pairs(), *loud]))
+    assert {pair.first for pair in summary.together(3)} == {"not", "fine"}
+
+
+def test_a_small_run_says_that_it_has_no_pairs_yet(tmp_path):
+    summary = piste.summarise(write_run(tmp_path, many_pairs()[4:]))
+    assert "Words that act together: none yet; 1 pair among" in str(summary)
+    assert "None yet. 1 pair among" in summary.to_html()
+
+
+@pytest.mark.parametrize(("texts", "least"), [(1, 1), (19, 1), (20, 2), (49, 4), (50, 5), (900, 5)])
+def test_means_need_a_tenth_of_a_small_run_and_five_texts_of_a_large_one(found, texts, least):
+    assert replace(found, texts=texts).least == least
+
+
+def test_words_in_few_texts_are_left_out_and_counted(found):
+    rare = replace(named(found, "good"), word="rare", texts=4, wrong=0)
+    summary = replace(found, words=[*found.words, rare])
+    counted = sum(word.texts < 5 for word in summary.words)
+    assert f"; {counted} words in fewer than 5 texts are left out" in " ".join(str(summary).split())
+    assert f"{counted} words in fewer than 5 texts are left out." in summary.to_html()
+    assert "rare" not in str(summary)
+
+
+def test_the_lift_has_an_error_and_needs_texts(found):
+    shown = {line.split()[0]: line for line in str(summary_of_two(found)).splitlines() if line}
+    error = 100 * np.sqrt(0.25 / 30)
+    assert f"+50 ±{error:.0f}" in shown["good"]
+    assert "+50" not in shown["seldom"]
+
+
+def summary_of_two(found):
+    good = named(found, "good")
+    return replace(found, words=[good, replace(good, word="seldom", texts=9, labelled=4)])
+
+
 def test_examples_of_a_pair_mark_both_words(tmp_path):
     summary = piste.summarise(write_run(tmp_path, paired()))
     pair = next(one for one in summary.together() if (one.first, one.second) == ("x", "y"))

@@ -75,6 +75,11 @@ def test_a_text_is_explained_and_linked_both_ways(tab: Opened, server: Running) 
     assert page.locator(".wide .error").count() > 5
     expect(page.locator("#turns")).to_contain_text("Without “superb” it would say negative")
     expect(page.locator("#statements")).to_contain_text("The empty text scores")
+    expect(page.locator("#rely")).to_contain_text("Fidelity: ")
+    rely, text = (page.locator(name).bounding_box() for name in ("#rely", "#text"))
+    assert rely is not None
+    assert text is not None
+    assert rely["y"] < text["y"]  # what says whether to rely on it comes before the words
     page.locator("#plane > summary").click()
     tab.word("superb").hover()
     assert tab.lit("#text .w") == ["superb"]

@@ -45,8 +45,10 @@ def check(
     import piste
     from piste.cli.progress import LateBar
     from piste.render.model_change import show
+    from piste.threads import few_arenas
 
     check_paths(json, None, None, junit, markdown)
+    few_arenas()
     with LateBar("Working") as bar:
 
         def watch(stage: str, done: int, total: int | None) -> None:

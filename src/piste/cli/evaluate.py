@@ -1,5 +1,6 @@
 """`piste evaluate`: a data set, several methods, and what each is worth on it."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -57,18 +58,11 @@ def evaluate(
     from piste.cli.progress import LateBar
     from piste.data import Columns, read_examples
     from piste.metrics import USUAL
-    from piste.render.evaluation import show, write
-    from piste.render.figure import check_suffix
-    from piste.runs.evaluate import FIVE, check_data
-    from piste.runs.evaluate_text import View
+    from piste.runs.evaluate import check_data
 
-    check_paths(None, *(_elsewhere(path, out) for path in (html, figure)))
-    if figure is not None:
-        check_suffix(figure)
-    wanted = FIVE if methods is None else listed(methods)
+    _check_pictures(html, figure, out)
+    wanted = _checked_methods(methods)
     measured = USUAL if metrics is None else listed(metrics)
-    for name in wanted:
-        View.of(name)  # typos should not wait for the model to load
     columns = Columns(text_column, label_column, id_column, words_column, maps_column)
     check_data(measured, read_examples(data, columns, limit=limit, split=split), columns, train)
     classifier = loaded(model, device, trust_remote_code)
@@ -86,21 +80,44 @@ def evaluate(
             watch=bar,
             **settings,
         )
-    paths = write(evaluation, out)
-    shown(evaluation, show)
-    _draw(evaluation, html, figure)
-    for path in (*paths, html, figure):
-        if path is not None:
-            typer.echo(f"Wrote {printable(str(path))}", err=True)
+    _show(evaluation, out, html, figure)
     if evaluation.failures():
         raise typer.Exit(1)
 
 
-def _draw(evaluation: "Evaluation", html: Path | None, figure: Path | None) -> None:
+def _checked_methods(methods: str | None) -> Sequence[str]:
+    """The names of the methods; typos should not wait for the model to load."""
+    from piste.runs.evaluate import FIVE
+    from piste.runs.evaluate_text import View
+
+    wanted = FIVE if methods is None else listed(methods)
+    for name in wanted:
+        View.of(name)
+    return wanted
+
+
+def _show(evaluation: "Evaluation", out: Path, html: Path | None, figure: Path | None) -> None:
+    """Print the results, and write tables, page and picture."""
+    from piste.render.evaluation import show, write
+
+    paths = write(evaluation, out)
+    shown(evaluation, show)
     if html is not None:
         evaluation.to_html(html)
     if figure is not None:
         evaluation.plot(figure)
+    for path in (*paths, html, figure):
+        if path is not None:
+            typer.echo(f"Wrote {printable(str(path))}", err=True)
+
+
+def _check_pictures(html: Path | None, figure: Path | None, out: Path) -> None:
+    """Refuse files that could not be written, before the work."""
+    from piste.render.figure import check_suffix
+
+    check_paths(None, *(_elsewhere(path, out) for path in (html, figure)))
+    if figure is not None:
+        check_suffix(figure)
 
 
 def _elsewhere(path: Path | None, out: Path) -> Path | None:

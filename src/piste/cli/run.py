@@ -60,15 +60,12 @@ def run(
     import piste
     from piste.cli.progress import LateBar
     from piste.data import Columns
+    from piste.threads import few_arenas
 
     if lexicon is not None and build_lexicon:
         raise SettingError("--lexicon and --build-lexicon are both given.", "Give one of them.")
-    if public and to_hub is None:
-        raise SettingError("--public is given without --to-hub.", "Give both, or leave it out.")
-    if to_hub is not None:  # a name or a token that is wrong should not wait for the run
-        from piste.runs.hub import open_repository
-
-        open_repository(to_hub, private=not public)
+    _check_hub(to_hub, public)
+    few_arenas()
     columns = Columns(text_column, label_column, id_column, pair=pair_column)
     with LateBar("Working") as bar:
 
@@ -94,14 +91,10 @@ def run(
             watch=watch,
             **settings,
         )
-    if not quiet:
+    if quiet:
+        _tell_failures(report)
+    else:
         _tell(report)
-    elif report.failed:
-        typer.echo(f"piste: {report.failed:,} of {report.texts:,} texts failed.", err=True)
-    for reason in report.reasons:
-        typer.echo(f"  {printable(reason)}", err=quiet)
-    if not quiet:
-        typer.echo(f"For an overview: piste summary {report.folder}")
     if to_hub is not None:
         from piste.runs.hub import to_hub as send
 
@@ -112,10 +105,35 @@ def run(
         raise typer.Exit(1)
 
 
+def _check_hub(repository: str | None, public: bool) -> None:
+    """Open the data set on the hub: a name or a token that is wrong should not wait for the run."""
+    if repository is not None:
+        from piste.runs.hub import open_repository
+
+        open_repository(repository, private=not public)
+    elif public:
+        raise SettingError("--public is given without --to-hub.", "Give both, or leave it out.")
+
+
 def _tell(report: "Report") -> None:
+    """What was done, and how to go on."""
     if not report.made:
         typer.echo("Nothing to do: every text is already explained.")
     typer.echo(f"{report.texts:,} texts in {report.folder}, {report.failed:,} of them failed.")
     if report.texts > report.failed:
         each = report.passes / (report.texts - report.failed)
         typer.echo(f"Cost: {each:,.1f} forward passes of a text on average.")
+    _tell_reasons(report, err=False)
+    typer.echo(f"For an overview: piste summary {report.folder}")
+
+
+def _tell_failures(report: "Report") -> None:
+    """What went wrong, for who wants to hear of nothing else."""
+    if report.failed:
+        typer.echo(f"piste: {report.failed:,} of {report.texts:,} texts failed.", err=True)
+        _tell_reasons(report, err=True)
+
+
+def _tell_reasons(report: "Report", err: bool) -> None:
+    for reason in report.reasons:
+        typer.echo(f"  {printable(reason)}", err=err)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 
 from piste.decision import RAW
@@ -10,7 +9,7 @@ from piste.render import together, trust, words
 from piste.render.shades import sided
 from piste.result.explanation import Explanation, Row
 from piste.result.facts import LOW
-from piste.result.parts import is_sure
+from piste.result.parts import has_letters, is_sure
 
 MOST = 3  # words named as the reason
 COMPARABLE = 0.5  # of the strongest: a weaker word is named only where more are needed
@@ -44,7 +43,7 @@ def reasons(explanation: Explanation) -> list[Row]:
     half of the effect. A punctuation mark is named only if it is itself the strongest.
     """
     rows = _for_it(explanation)
-    strong = [row for row in rows if row is rows[0] or _has_letters(row.player.text)][:MOST]
+    strong = [row for row in rows if row is rows[0] or has_letters(row.player.text)][:MOST]
     sizes = [abs(row.scores[explanation.primary]) for row in strong]
     return strong[: few(sizes, _carried(explanation))]
 
@@ -83,11 +82,6 @@ def _carry(explanation: Explanation, rows: list[Row]) -> float:
     whole = _carried(explanation)
     some = sum(abs(row.scores[explanation.primary]) for row in rows)
     return some / whole if whole > 0 else 1.0
-
-
-def _has_letters(word: str) -> bool:
-    """Whether it is more than punctuation; symbols such as emoji are."""
-    return any(not unicodedata.category(character).startswith("P") for character in word)
 
 
 def _counts(row: Row, explanation: Explanation) -> bool:
@@ -177,7 +171,7 @@ def _reinforcing(explanation: Explanation, rows: list[Row]) -> list[frozenset[in
     least = JOINED * max(abs(row.scores[explanation.primary]) for row in rows)
     strong = [pair for pair in together.sure_pairs(explanation) if pair.effect * sign >= least]
     both = [[explanation.players[i] for i in (pair.first, pair.second)] for pair in strong]
-    read = [two for two in both if all(_has_letters(player.text) for player in two)]
+    read = [two for two in both if all(has_letters(player.text) for player in two)]
     groups = [frozenset(player.group for player in two) for two in read]
     return [two for two in groups if len(two) > 1]
 

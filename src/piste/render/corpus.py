@@ -15,7 +15,15 @@ from rich.text import Text
 
 from piste.errors import few
 from piste.render.clean import one_line, shorten, visible
-from piste.render.corpus_tables import MEANINGS, TableRow, one_side, pair_row, word_row
+from piste.render.corpus_tables import (
+    MEANINGS,
+    TableRow,
+    one_side,
+    pair_row,
+    rare_pairs,
+    rare_words,
+    word_row,
+)
 from piste.render.figure import drawn, literal
 from piste.render.placement import Box
 from piste.render.plain import captured
@@ -75,7 +83,7 @@ def legend(header: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class Section:
-    """A table: what it holds, its header and its rows as text."""
+    """A table: what it holds, its header and its rows as text; no rows where `why` says why."""
 
     title: str
     why: str
@@ -94,18 +102,29 @@ def sections(summary: Summary, most: int) -> list[Section]:
     tables = [
         Section(
             title,
-            why.format(**told),
+            _and(why.format(**told), rare_words(summary) if key == "strongest" else ""),
             rows([_text_cells(word_row(word, summary), "word") for word in chosen[key][:most]]),
         )
         for title, why, key in SECTIONS
         if chosen[key]
     ]
-    pairs = summary.together(least=min(summary.least, 2))
-    if pairs:
-        title, why = TOGETHER
-        listed = rows([_text_cells(pair_row(pair, summary), "words") for pair in pairs[:most]])
-        tables.insert(1, Section(title, why, listed))
+    if summary.together():
+        tables.insert(1, _together(summary, most))
     return tables
+
+
+def _together(summary: Summary, most: int) -> Section:
+    """The pairs that act together; in a small run there may be none in texts enough."""
+    title, why = TOGETHER
+    pairs = summary.together(summary.least_listed)
+    if not pairs:
+        return Section(title, f"none yet; {rare_pairs(summary)}", [])
+    listed = rows([_text_cells(pair_row(pair, summary), "words") for pair in pairs[:most]])
+    return Section(title, _and(why, rare_pairs(summary)), listed)
+
+
+def _and(one: str, more: str) -> str:
+    return f"{one}; {more}" if more else one
 
 
 def _ranking(summary: Summary) -> str:
@@ -130,8 +149,9 @@ def show(summary: Summary, console: Console | None = None) -> None:
     for section in sections(summary, SHOWN):
         console.print()
         console.print(Text(f"{section.title}: {section.why}"))
-        console.print(_table(section.rows))
-        explained |= dict.fromkeys(legend(section.rows[0]))
+        if section.rows:
+            console.print(_table(section.rows))
+            explained |= dict.fromkeys(legend(section.rows[0]))
     console.print()
     for line in explained:
         console.print(Text(line, "dim"))

@@ -22,6 +22,7 @@ from piste.render.corpus_tables import (
     PageTable,
     one_side,
     page_tables,
+    rare_words,
     speaking,
 )
 from piste.render.html import assets, framed, level, policy_of
@@ -66,6 +67,8 @@ def page(summary: Summary, most: int = LISTED) -> str:
         title=headline(summary),
         findings=findings(summary),
         notes=notes(summary),
+        least=summary.least,
+        rare_words=rare_words(summary),
         css=Markup(css),
         script=Markup(script),
         policy=policy_of(css, script),

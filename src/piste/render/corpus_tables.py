@@ -12,7 +12,7 @@ from piste.runs.class_summary import ClassCounts, Mistakes
 from piste.runs.excerpts import Excerpt
 from piste.runs.pair_summary import WordPair
 from piste.runs.shards import MOST_PAIRS
-from piste.runs.word_summary import LISTED_PAIRS, SPURIOUS_TEXTS, Summary
+from piste.runs.word_summary import FEW_TEXTS, LISTED_PAIRS, SPURIOUS_TEXTS, Summary
 from piste.runs.word_tally import Word
 
 MOST_CLASSES = 100
@@ -30,7 +30,8 @@ MEANINGS = {
     "value": "the score that the word would get alone",
     "importance": "how much the word weighs beside others; 0 is the average word",
     "flips": "share of the occurrences that speak for the opposite side of the mean",
-    "lift": "how much more often its texts have the label in the data, in percentage points",
+    "lift": "how much more often its texts have the label in the data, in percentage points (for"
+    f" words in {FEW_TEXTS} labelled texts or more)",
     "wrong": "wrong predictions for which this is the strongest word",
     "together": "the interaction, on average over all texts with both words; below 0 they say less"
     " together",
@@ -92,27 +93,22 @@ class PageTable:
 
 
 def page_tables(summary: Summary, most: int, scale: float) -> list[PageTable]:
-    """The tables that have rows, each with up to `most` of them. scale: of the full colour."""
+    """The tables that have rows, each with up to `most` of them, or that say why they have none.
+
+    scale: of the full colour.
+    """
     tables = (
         _words(summary, most, scale),
         _pairs(summary, most, scale),
         _classes(summary),
         _mistakes(summary, most),
     )
-    return [table for table in tables if table.rows]
+    return [table for table in tables if table.rows or table.cut]
 
 
 def _words(summary: Summary, most: int, scale: float) -> PageTable:
     listed = summary.listed(most)
     spurious = {id(word) for word in summary.spurious()}
-    cut = ""
-    if len(listed) < len(summary.words):
-        rare = f" Other words in fewer than {summary.least} texts are left out."
-        cut = (
-            f"{len(listed):,} of {len(summary.words):,} words are listed: those that stand out,"
-            f" then the strongest.{rare if summary.least > 1 else ''}"
-            " The JSON file (--json) holds all of them."
-        )
     return PageTable.of(
         "words",
         "Words",
@@ -120,8 +116,47 @@ def _words(summary: Summary, most: int, scale: float) -> PageTable:
         [word_row(word, summary, scale, spurious=id(word) in spurious) for word in listed],
         unit="words",
         why="Open a word for texts that hold it.",
-        cut=cut,
+        cut=_cut_words(listed, summary),
     )
+
+
+def _cut_words(listed: Sequence[Word], summary: Summary) -> str:
+    """How many words the page leaves out, and why."""
+    told = []
+    rare = left_out(listed, summary.least)
+    if len(listed) < len(summary.words) - left_out(summary.words, summary.least) + rare:
+        told.append(
+            f"{len(listed):,} of {len(summary.words):,} words are listed: those that stand out,"
+            " then the strongest."
+        )
+    if few := rare_words(summary):
+        stand_out = ". Search, or choose among “Words”, to see those that stand out"
+        told.append(f"{few}{stand_out if rare else ''}.")
+    return " ".join([*told, "The JSON file (--json) holds all of them."]) if told else ""
+
+
+def left_out(words: Sequence[Word], least: int) -> int:
+    """How many of the words are in fewer texts."""
+    return sum(word.texts < least for word in words)
+
+
+def rare_words(summary: Summary) -> str:
+    """How many words are in too few texts for a mean, in words; nothing where none is."""
+    rare = left_out(summary.words, summary.least)
+    return said_left_out(rare, "word", f"in fewer than {summary.least} texts")
+
+
+def rare_pairs(summary: Summary) -> str:
+    """The same of the pairs that act together."""
+    least = summary.least_listed
+    rare = len(summary.together()) - len(summary.together(least))
+    return said_left_out(rare, "pair", f"among the strongest of fewer than {least} texts")
+
+
+def said_left_out(count: int, what: str, why: str) -> str:
+    """ "12 words in fewer than 5 texts are left out"."""
+    are = "is" if count == 1 else "are"
+    return f"{count:,} {what}{'s' if count > 1 else ''} {why} {are} left out" if count else ""
 
 
 def word_row(
@@ -163,9 +198,15 @@ def _word_cells(word: Word, *, one_side: bool) -> dict[str, Cell]:
             signed(word.importance), word.importance, _error(word.importance_error, word.importance)
         ),
         "flips": Cell(counted(word.flips), word.flips) if word.flips else Cell(""),
-        "lift": Cell("") if word.lift is None else Cell(points(word.lift), word.lift),
+        "lift": _lift(word),
         "wrong": Cell(f"{word.wrong:,}", word.wrong) if word.wrong else Cell(""),
     }
+
+
+def _lift(word: Word) -> Cell:
+    if word.lift is None or word.lift_error is None or word.labelled < FEW_TEXTS:
+        return Cell("")
+    return Cell(points(word.lift), word.lift, f"±{100 * word.lift_error:.0f}")
 
 
 def points(share: float) -> str:
@@ -187,11 +228,19 @@ def _of_class(label: str, strength: float, summary: Summary) -> tuple[int, ...]:
 
 
 def _pairs(summary: Summary, most: int, scale: float) -> PageTable:
-    sure = summary.together(min(summary.least, 2))
+    sure = summary.together(summary.least_listed)
     shown = sure[: min(most, LISTED_PAIRS)]
-    cut = ""
+    told = []
     if len(shown) < len(sure):
-        cut = f"{len(shown):,} of {len(sure):,} pairs are listed: those that do most in all texts."
+        some = f"{len(shown):,} of {len(sure):,} pairs"
+        told.append(f"{some} are listed: those that do most in all texts.")
+    if few := rare_pairs(summary):
+        told.append(f"{few}.")
+    how = (
+        f" A run records the {MOST_PAIRS} strongest pairs of each text. Elsewhere a pair counts as"
+        " 0, so its mean is too small rather than too large; the mean where it is listed is biased"
+        " upwards. Open a pair for texts that hold it."
+    )
     return PageTable.of(
         "pairs",
         "Words that act together",
@@ -199,10 +248,8 @@ def _pairs(summary: Summary, most: int, scale: float) -> PageTable:
         [pair_row(pair, summary, scale) for pair in shown],
         unit="pairs",
         why="Two words that do more, or less, together than each by itself, beyond chance."
-        f" A run records the {MOST_PAIRS} strongest pairs of each text. Elsewhere a pair counts as"
-        " 0, so its mean is too small rather than too large; the mean where it is listed is biased"
-        " upwards. Open a pair for texts that hold it.",
-        cut=cut,
+        + (how if shown else " None yet."),
+        cut=" ".join(told),
     )
 
 

@@ -213,6 +213,17 @@ def warnings(diff: Diff) -> list[str]:
     return found
 
 
+def fidelity(diff: Diff) -> str:
+    """How far both explanations can be relied on, in one line."""
+    found = [
+        trust.headline(ex).removeprefix("Fidelity: ").removesuffix(".")
+        for ex in (diff.before, diff.after)
+    ]
+    if found[0] == found[1]:
+        return f"both {found[0]}"
+    return "; ".join(f"{side}: {one}" for side, one in zip(SIDES, found, strict=True))
+
+
 def colour_key(diff: Diff) -> tuple[str, str]:
     """What the colours of a change mean: against, and for."""
     if diff.after.target.scale == RAW:

@@ -12,9 +12,10 @@ from piste.render.clean import one_line
 from piste.render.plain import captured, plain
 from piste.render.words import listed, signed
 from piste.result.facts import LOW
-from piste.runs.model_change import Flip, ModelChange, Shift
+from piste.runs.model_change import FEW, Flip, ModelChange, Shift
 
 SHOWN = 12  # rows of a table in a terminal
+NAMED = 5  # words that moved too little to count
 UNTOLD = "No explanation is reliable"
 
 
@@ -128,7 +129,8 @@ def remarks(change: ModelChange) -> list[str]:
         f" may move by {limits.least:.2g}, {turns} may turn."
     )
     was, now = (one_line(name, 60) for name in change.models)
-    told = [tests, f"· Baseline: {was}, {one_line(change.baseline, 60)}. Now: {now}."]
+    told = [tests, *_below(change), *_rare(change)]
+    told += [f"· Baseline: {was}, {one_line(change.baseline, 60)}. Now: {now}."]
     if change.other:
         told.append(
             f"· {count(change.other, 'text')} of the baseline changed in the data and cannot be"
@@ -137,11 +139,37 @@ def remarks(change: ModelChange) -> list[str]:
     if change.unreliable:
         told.append(
             f"· The words of {count(change.unreliable, 'text')} are not compared: with an R² below"
-            f" {LOW} an explanation is unreliable. Make the baseline with --effort thorough."
+            f" {LOW} an explanation is unreliable. Make the baseline with --effort normal or"
+            " thorough."
         )
     if change.failed:
         told.append(f"· {count(change.failed, 'text')} failed now, and not in the baseline.")
     return [*told, *(f"· {note}" for note in change.notes)]
+
+
+def _below(change: ModelChange) -> list[str]:
+    """What moved, but by too little to count."""
+    if not change.below:
+        return []
+    names = [f"“{shift_name(one)}” ({signed(one.change)})" for one in change.below[:NAMED]]
+    if len(change.below) > NAMED:
+        names.append(f"{len(change.below) - NAMED:,} more")
+    return [
+        f"· Moved beyond chance, but not surely by more than {change.limits.least:.2g}, so that it"
+        f" does not count: {listed(names)}."
+    ]
+
+
+def _rare(change: ModelChange) -> list[str]:
+    """How many words are in too few texts to compare them well."""
+    if not change.rare:
+        return []
+    are = "is" if change.rare == 1 else "are"
+    return [
+        f"· {change.rare:,} of {count(change.compared, 'word')} {are} in fewer than {FEW} texts:"
+        " too few to notice any but large changes (a word in one text must move by"
+        f" {change.needed:.0f} times its error)."
+    ]
 
 
 def count(number: int, what: str) -> str:

@@ -6,16 +6,18 @@ For explanations that know parts of the text; of all others there is nothing to 
 import math
 from dataclasses import dataclass
 
+from piste.decision import RAW
 from piste.render.clean import one_line
 from piste.render.words import give_or_take, largest, listed, quoted, signed
 from piste.result.explanation import Explanation
-from piste.result.parts import SURE, Pair, PlayerSet, is_sure
+from piste.result.parts import SURE, Pair, PlayerSet, has_letters, is_sure
 
 SHOWN = 5  # pairs in a sentence each
 SEARCHED = 40  # the strongest pairs, from which those are chosen that are shown
 NAMED = 5  # words of a set; the others are counted
 NOTABLE = 0.05  # of the interaction: a word that says less on one side is not turned
 WORTH = 0.05  # of the strongest effect or interaction: less than that is not worth a sentence
+STRONG = 0.5  # the same for a pair with a punctuation mark, which is seldom what a reader looks for
 
 
 @dataclass(frozen=True)
@@ -29,14 +31,19 @@ class Link:
 def links(explanation: Explanation, most: int = SHOWN) -> list[Link]:
     """The strongest interactions beyond chance; of equal words, the strongest two places.
 
-    Those that matter beside what the words do: a twentieth of the strongest effect at least.
+    Those that matter beside what the words do: a twentieth of the strongest effect at least, half
+    of it with a punctuation mark.
     """
     found: dict[frozenset[int], Link] = {}
     pairs = sure_pairs(explanation)
     sizes = [abs(pair.effect) for pair in pairs[:1]]
-    least = WORTH * max([*sizes, largest(explanation, explanation.primary)])
-    for pair in (pair for pair in pairs if abs(pair.effect) >= least):
-        groups = frozenset(explanation.players[index].group for index in (pair.first, pair.second))
+    strongest = max([*sizes, largest(explanation, explanation.primary)])
+    for pair in pairs:
+        two = [explanation.players[index] for index in (pair.first, pair.second)]
+        least = WORTH if all(has_letters(player.text) for player in two) else STRONG
+        if abs(pair.effect) < least * strongest:
+            continue
+        groups = frozenset(player.group for player in two)
         found.setdefault(groups, Link(pair, _sentence(explanation, pair)))
     return list(found.values())[:most]
 
@@ -65,9 +72,8 @@ def _relation(explanation: Explanation, pair: Pair, first: str, second: str) -> 
     """
     turned = _turned(explanation, pair)
     if turned is not None:
-        return (
-            f"{second} reverses {first}" if turned == pair.first else f"{first} reverses {second}"
-        )
+        names = (first, second) if turned.index == pair.first else (second, first)
+        return _only(explanation, *names, with_other=turned.with_other > 0)
     agree = [_agrees(explanation, index, pair) for index in (pair.first, pair.second)]
     if None in agree:
         return f"{first} and {second} act together"
@@ -84,21 +90,37 @@ def _agrees(explanation: Explanation, index: int, pair: Pair) -> bool | None:
     return effect * pair.effect > 0 if is_sure(effect, error) else None
 
 
-def _turned(explanation: Explanation, pair: Pair) -> int | None:
+def _only(explanation: Explanation, name: str, other: str, *, with_other: bool) -> str:
+    """A player that changes sides: "“good” speaks for positive only without “not”"."""
+    target = explanation.target
+    speaks = "raises it" if target.scale == RAW else f"speaks for {one_line(target.label, 40)}"
+    return f"{name} {speaks} only {'with' if with_other else 'without'} {other}"
+
+
+@dataclass(frozen=True)
+class _Turned:
+    """A player that says the opposite where another stands: its effect there, and without it."""
+
+    index: int
+    with_other: float
+    without: float
+
+
+def _turned(explanation: Explanation, pair: Pair) -> _Turned | None:
     """The player that says the opposite where the other stands; None where that is not sure.
 
     A player's effect is the mean of its effects with and without the other, and the interaction is
     their difference. Both must be beyond chance, on different sides.
     """
     effects, errors = explanation.scores["effect"], explanation.errors["effect"]
-    turned: dict[int, float] = {}  # what a player says without the other
+    turned: list[_Turned] = []
     for index in (pair.first, pair.second):
         sides = [float(effects[index]) + sign * pair.effect / 2 for sign in (1, -1)]
         error = math.hypot(float(errors[index]), pair.error / 2)
         least = max(SURE * error, NOTABLE * abs(pair.effect))
         if sides[0] * sides[1] < 0 and min(map(abs, sides)) > least:
-            turned[index] = abs(sides[1])
-    return max(turned, key=lambda index: turned[index], default=None)
+            turned.append(_Turned(index, *sides))
+    return max(turned, key=lambda one: abs(one.without), default=None)
 
 
 def turning(explanation: Explanation) -> list[str]:

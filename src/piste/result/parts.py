@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -75,6 +76,11 @@ class Pair(WithWords):
 def is_sure(effect: float, error: float) -> bool:
     """Whether an effect is beyond chance."""
     return abs(effect) > SURE * error
+
+
+def has_letters(word: str) -> bool:
+    """Whether it is more than punctuation; symbols such as emoji are."""
+    return any(not unicodedata.category(character).startswith("P") for character in word)
 
 
 @dataclass(frozen=True, repr=False)

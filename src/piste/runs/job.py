@@ -23,6 +23,7 @@ from piste.runs.commits import Commit, Destination, rows_digest
 from piste.runs.shards import Shard, stage
 from piste.runs.store import stamp
 from piste.surrogates import algebra
+from piste.threads import give_back
 
 Numbered = tuple[int, list[tuple[int, Example]]]  # a shard's number, its texts with theirs
 
@@ -152,6 +153,8 @@ class Maker:
         results = together(self.classifier, texts, self._explain, threads, tokens)
         for count, ((index, example), result) in enumerate(zip(texts, results, strict=True), 1):
             made.add(index, example, result)
+            if count % THREADS == 0:
+                give_back()  # sixteen threads free it where no other finds it
             if self.tell is not None:
                 self.tell(count)
         return made

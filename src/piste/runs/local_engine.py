@@ -21,6 +21,7 @@ from typing import Any
 from piste.errors import ModelError, PisteError, few, reason
 from piste.runs.commits import Commit, Destination
 from piste.runs.job import Maker, Numbered, RunJob, Source
+from piste.threads import few_arenas
 
 log = logging.getLogger(__name__)
 
@@ -127,6 +128,7 @@ def _start(job: RunJob, destination: Destination, threads: int) -> None:
     """Load the model in a new process, with its share of the cores."""
     global _worker
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    few_arenas()
     os.environ["OMP_NUM_THREADS"] = os.environ["PISTE_THREADS"] = str(threads)
     try:
         _worker = Maker.loaded(job, destination)

@@ -14,6 +14,8 @@ from piste.result.exports import data_frame
 if TYPE_CHECKING:
     import pandas
 
+FEW = 3  # texts: of a word in fewer, only a change of many errors is beyond chance
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -66,7 +68,7 @@ class FidelityChange:
 
 @dataclass(frozen=True)
 class ModelChange:
-    """What `piste.check` found: everything here changed beyond its error bars.
+    """What `piste.check` found: `words`, `pairs` and `flips` changed beyond their error bars.
 
     `words` and `pairs` are sorted by the size of the change. `changed` says whether a limit was
     passed; `failed` counts texts that could be explained in the baseline and not now.
@@ -84,6 +86,10 @@ class ModelChange:
     pairs: tuple[Shift, ...]
     flips: tuple[Flip, ...]
     fidelity: FidelityChange
+    below: tuple[Shift, ...] = ()  # moved beyond chance, but not surely by more than `limits.least`
+    compared: int = 0  # words
+    rare: int = 0  # of them in so few texts that only large changes can be told from chance
+    needed: float = 0.0  # standard errors that a word in one text must move by
     notes: tuple[str, ...] = field(default=())
 
     @property
@@ -113,7 +119,7 @@ class ModelChange:
         """Plain data, ready for JSON."""
         changes = {
             name: [asdict(shift) | {"change": shift.change} for shift in getattr(self, name)]
-            for name in ("words", "pairs")
+            for name in ("words", "pairs", "below")
         }
         return {"changed": self.changed, **asdict(self), **changes}
 

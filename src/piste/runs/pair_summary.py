@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from piste.result.parts import is_sure
+from piste.result.parts import has_letters, is_sure
 from piste.runs.excerpts import Excerpt, Place
 
 EXAMPLES = 3
@@ -42,6 +42,11 @@ class WordPair:
     @property
     def is_sure(self) -> bool:
         return is_sure(self.effect, self.error)
+
+    @property
+    def is_of_words(self) -> bool:
+        """Whether neither is a punctuation mark."""
+        return has_letters(self.first) and has_letters(self.second)
 
     @property
     def strength(self) -> float:

@@ -18,6 +18,7 @@ from piste.errors import FileError, ModelError
 from piste.extras import require
 from piste.runs.commits import Commit, Destination
 from piste.runs.job import Maker, Numbered, RunJob, Source
+from piste.threads import few_arenas
 
 RETRIES = 10  # of a shard whose worker died
 IN_FLIGHT = 2  # shards an actor: the one that it works on, and the next
@@ -87,6 +88,7 @@ class Worker:
 
     def __init__(self, job: RunJob, destination: Destination) -> None:
         self.maker: Maker | ModelError  # or why there is none: Ray would start an actor again
+        few_arenas()
         try:
             self.maker = Maker.loaded(job, destination)
         except ModelError as error:

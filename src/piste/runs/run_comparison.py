@@ -15,14 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import false_discovery_control, t, wilcoxon
+from scipy.stats import wilcoxon
 
 from piste.arrays import FloatArray
 from piste.result.facts import LOW
 from piste.runs import shards
-from piste.runs.model_change import FidelityChange, Flip, Limits, ModelChange, Shift
+from piste.runs.model_change import FEW, FidelityChange, Flip, Limits, ModelChange, Shift
 from piste.runs.run_summary import RunFacts, by_text, named_label, predicted_label, read_manifest
 from piste.runs.shards import MOST_PAIRS
+from piste.runs.shifts import Key, Tally, beyond_chance, moved, needed
 from piste.runs.word_summary import summarise
 
 TEXT = (
@@ -40,11 +41,9 @@ TEXT = (
 PLACES = ("index", "word", "start", "effect", "effect_error")
 LEAST = 0.1  # of the strongest effect in a text, the median over texts: a smaller change is small
 FALL = 0.05  # of R²: a smaller fall does not count
-FREEDOM = 5  # degrees, a text: how well errors are known that were estimated from its answers
 TURNED = 1e-3  # a score that moved by less may have turned by rounding
 Row = Mapping[str, Any]
 Table = Mapping[str, Sequence[Any]]
-Key = tuple[tuple[str, ...], str]  # a word or a pair, and the label that its effects speak for
 
 
 @dataclass(frozen=True)
@@ -83,48 +82,6 @@ def _rows(table: Table) -> Iterator[dict[str, Any]]:
         yield dict(zip(names, cells, strict=True))
 
 
-@dataclass
-class Tally:
-    """One word or pair over the texts of both runs: sums from which its change follows."""
-
-    places: int = 0
-    texts: int = 0
-    before: float = 0.0
-    after: float = 0.0
-    variance: float = 0.0
-    moments: FloatArray = field(default_factory=lambda: np.zeros(3))  # of (change, places) by text
-    largest: tuple[float, int] = (-1.0, 0)  # change in a text, and which text
-
-    def add(self, index: int, before: FloatArray, after: FloatArray, variance: float) -> None:
-        """The effects in one text, place by place, and the variance of their summed change."""
-        change, places = float(np.sum(after - before)), len(before)
-        self.places += places
-        self.texts += 1
-        self.before += float(before.sum())
-        self.after += float(after.sum())
-        self.variance += variance
-        self.moments += (change**2, change * places, places**2)
-        self.largest = max(self.largest, (abs(change), index))
-
-    def shift(self, key: Key, ids: Mapping[int, Row], least: float) -> Shift:
-        """The mean change and the chance that it is none."""
-        before, after = self.before / self.places, self.after / self.places
-        change = after - before
-        spread = float(self.moments @ (1.0, -2 * change, change**2))
-        between = max(0.0, spread) * self.texts / max(1, self.texts - 1)
-        error = float(np.sqrt(max(self.variance, between if self.texts > 1 else 0.0))) / self.places
-        chance = _chance(change, error, least, FREEDOM * self.texts)
-        text = str(ids[self.largest[1]]["id"])
-        return Shift(*key, self.texts, before, after, error, chance, text)
-
-
-def _chance(change: float, error: float, least: float, freedom: int) -> float:
-    """How likely a change of at most `least` looks as large as this one."""
-    distances = np.array([abs(change) - least, abs(change) + least]) / max(error, 1e-12)
-    tails = t.sf(distances, freedom).sum()
-    return float(min(1.0, tails))
-
-
 def compared(
     before: RunTables, after: RunTables, alpha: float, least: float | None, flips: int
 ) -> ModelChange:
@@ -145,9 +102,10 @@ def compared(
         if tally.texts
     ]
     fidelity = _fidelity(before, after, sorted(both))
-    changed = _beyond_chance([*(shift.chance for shift in shifts), fidelity.chance], alpha)
+    changed = beyond_chance([*(shift.chance for shift in shifts), fidelity.chance], alpha)
     sure = [shift for shift, is_sure in zip(shifts, changed, strict=False) if is_sure]
     sure.sort(key=lambda shift: -abs(shift.change))
+    words = [shift for shift in shifts if len(shift.words) == 1]
     return ModelChange(
         baseline=str(before.folder),
         models=(before.manifest.model, after.manifest.model),
@@ -161,12 +119,11 @@ def compared(
         pairs=tuple(one for one in sure if len(one.words) == 2),
         flips=tuple(_flips(before, after, sorted(both))),
         fidelity=replace(fidelity, fell=bool(changed[-1])),
+        below=tuple(shift for shift in moved(shifts, alpha) if shift not in sure),
+        compared=len(words),
+        rare=sum(shift.texts < FEW for shift in words),
+        needed=needed(len(changed), alpha),
     )
-
-
-def _beyond_chance(chances: Sequence[float], alpha: float) -> Sequence[bool]:
-    adjusted = false_discovery_control(np.array(chances))
-    return [bool(value <= alpha) for value in adjusted]
 
 
 def mirrored(manifest: RunFacts) -> bool:

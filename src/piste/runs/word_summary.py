@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     import pandas
 
 FEW_TEXTS = 5  # of fewer a word's place in the data says nothing
+STRONG = 0.5  # of the strongest pair: weaker ones with a punctuation mark are left out
+FEW_LISTED = 3  # texts among whose strongest a pair is: one or two may be chance
 UNRELATED = 0.2  # of the labels' share: a word that surely lifts it by less is unrelated
 HEAVY = 0.5  # importance above the average
 FELT = 0.1  # of the strongest word's effect: a candidate for a spurious word does as much
@@ -53,8 +55,16 @@ class Summary:
 
     @property
     def least(self) -> int:
-        """In how many texts a word must be for its means to say something: a few of a large run."""
-        return FEW_TEXTS if self.texts >= 10 * FEW_TEXTS else 1
+        """In how many texts a word must be for its means to say something.
+
+        A tenth of a small run's, a few of a large one's.
+        """
+        return min(FEW_TEXTS, max(1, self.texts // 10))
+
+    @property
+    def least_listed(self) -> int:
+        """For how many texts a pair must be listed."""
+        return max(FEW_LISTED, self.least)
 
     def listed(self, most: int = LISTED) -> list[Word]:
         """The words for tables: those that stand out in some way, then the strongest."""
@@ -69,8 +79,14 @@ class Summary:
         return sorted(chosen, key=lambda word: -abs(word.strength))
 
     def together(self, least: int = 1) -> list[WordPair]:
-        """Pairs of words that surely act together, listed for at least so many texts."""
-        return [pair for pair in self.pairs if pair.listed >= least and pair.is_sure]
+        """Pairs of words that surely act together, listed for at least so many texts.
+
+        Punctuation is left out, unless the pair does half of what the strongest does.
+        """
+        sure = [pair for pair in self.pairs if pair.is_sure]
+        strong = STRONG * max((abs(pair.effect) for pair in sure), default=0.0)
+        read = [pair for pair in sure if pair.is_of_words or abs(pair.effect) >= strong]
+        return [pair for pair in read if pair.listed >= least]
 
     def turning(self) -> list[Word]:
         """Words whose scores change sign between texts, the most even first."""

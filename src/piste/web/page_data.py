@@ -80,6 +80,7 @@ def full(explanation: Explanation) -> dict[str, Any]:
         "links": [_link(link) for link in together.links(explanation)],
         "turning": _turning(explanation),
         "base": together.base(explanation),
+        "rely": in_page(trust.headline(explanation)),
         "statements": statements,
         "meanings": {visible(name): visible(text) for name, text in meanings.items()},
         "cost": words.cost(explanation),

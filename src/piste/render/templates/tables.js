@@ -130,7 +130,12 @@
       if (!("search" in element.dataset)) return true;
       if (!entry.name.includes(value("search").trim().toLocaleLowerCase())) return false;
       if ("marked" in element.dataset && value("mark") && !entry.marks.includes(value("mark"))) return false;
-      return texts < 0 || number(entry.row.cells[texts]) >= Number(value("least") || 1);
+      const least = field("least");
+      if (texts < 0 || !least) return true;
+      // Rare words are in the table because they stand out: shown where these are asked for.
+      const count = number(entry.row.cells[texts]);
+      const asked = value("mark") !== "" || value("search").trim() !== "";
+      return count >= Number(least.value) || (asked && Number(least.value) <= Number(least.min));
     }
 
     function draw() {

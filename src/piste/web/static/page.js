@@ -210,6 +210,7 @@ function trust(view, sketch) {
   $("warnings").hidden = !warnings.length;
   $("warnings").replaceChildren(
     ...warnings.map(({ text }) => el("p", { class: "warning" }, el("strong", {}, "Warning: "), text)));
+  $("rely").textContent = sketch ? "" : view.rely;
   if (sketch) return;
   const items = view.statements.filter(({ warning }) => !warning).map(({ text }) => el("li", {}, text));
   const base = view.base ? [el("li", {}, view.base)] : [];
