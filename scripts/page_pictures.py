@@ -27,14 +27,16 @@ TEXT = (
 )
 OTHER = TEXT.replace("superb", "dreadful")
 EXPLAINED = "#result:not(.sketch):not([hidden])"
-COLOURS = 128
+COLOURS = 256
 
 
 def taken(page: Page, name: str) -> None:
     """The window as it is, in few enough colours that the file is small."""
     page.screenshot(path=IMAGES / name)
     with Image.open(IMAGES / name) as image:
-        flat = image.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+        flat = image.convert("RGB").quantize(
+            COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
+        )
     flat.save(IMAGES / name, optimize=True)
 
 
@@ -90,7 +92,7 @@ def measured(browser: Browser, data: Path, folder: Path) -> None:
     piste.run(data, "demo", folder / "run", limit=500)
     pages = {
         "summary": (1180, piste.summarise(folder / "run")),
-        "evaluation": (1290, piste.evaluate(data, "demo", out=folder / "evaluation", limit=30)),
+        "evaluation": (1400, piste.evaluate(data, "demo", out=folder / "evaluation", limit=30)),
     }
     for name, (height, result) in pages.items():
         file = folder / f"{name}.html"

@@ -224,7 +224,7 @@ def _answers(trial: Trial) -> Check:
         found = f"{len(then.players)} {then.unit}s recorded, {len(trial.decision.players)} now"
         advice = "The model reads the text differently: explain it again."
         return Check("answers", FAILS, found, advice)
-    parts, answers = zip(*recorded(then), strict=True)
+    parts, answers = zip(*recorded(then, trial.decision.query), strict=True)
     was = np.array(answers)
     apart = np.abs(trial.scores(Ragged.of(parts)) - was)
     wrong = apart > within * (1 + np.abs(was))

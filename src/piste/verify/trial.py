@@ -18,7 +18,7 @@ from piste.methods.base import Method
 from piste.methods.every_class import Classes
 from piste.models.fingerprint import rounding
 from piste.models.protocol import Classifier
-from piste.models.query import Meter
+from piste.models.query import Meter, Query
 from piste.options import ALL, Options
 from piste.progress import Progress
 from piste.result.explanation import Explanation
@@ -128,10 +128,15 @@ def _refine(explanation: Explanation, lexicon: object) -> int | None:
     return None if lexicon is None else explanation.settings.get("refine")
 
 
-def recorded(explanation: Explanation) -> Iterator[tuple[list[int], float]]:
-    """The parts whose answers are recorded; the whole text is one of them."""
+def recorded(explanation: Explanation, query: Query) -> Iterator[tuple[list[int], float]]:
+    """The parts whose answers are recorded; the whole text is one of them.
+
+    The empty one only where the model reads it: else what is recorded is no answer of the model.
+    """
     if explanation.parts is None:
         yield list(range(len(explanation.players))), explanation.target.score
         return
     kept = (np.flatnonzero(part).tolist() for part in explanation.parts.parts)
-    yield from zip(kept, explanation.parts.answers.tolist(), strict=True)
+    for players, answer in zip(kept, explanation.parts.answers.tolist(), strict=True):
+        if players or query.reads_nothing:
+            yield players, answer

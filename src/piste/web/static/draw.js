@@ -73,7 +73,7 @@ export function reach(falls) {
 function step(title, [start, end], x, told, attributes) {
   const [from, to] = [start, end].map(x).sort((a, b) => a - b);
   const kind = start === end ? "stand" : end > start ? "up" : "down";
-  const zero = svg("line", { class: "zero", x1: x(0), x2: x(0), y1: 0, y2: 10 });
+  const zero = svg("line", { class: "zero", x1: x(0), x2: x(0), y1: -2, y2: 12 });
   const mark = svg("rect", { class: kind, x: from - (start === end ? 0.6 : 0), width: Math.max(to - from, start === end ? 1.2 : 0.4), y: 1, height: 8 });
   const drawing = svg("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": true }, zero, mark);
   return el("tr", attributes, el("th", { scope: "row" }, el("bdi", {}, title)), el("td", { class: "span" }, drawing), el("td", {}, ...[told].flat()));
