@@ -250,7 +250,7 @@ def predict(
     The form that lime and shap want of a model: `lambda texts: piste.predict(texts, classifier)`.
     scale: "probability" or "log-odds", of the label against all others; a model that gives raw
     numbers gives them in either. A text that is too long is cut. An empty one is asked as it
-    is; where no special tokens would stand there either, it counts as undecided (log-odds 0).
+    is; where the model cannot read it, it counts as undecided (log-odds 0).
     """
     given = list(texts) if isinstance(texts, Iterable) and not isinstance(texts, str) else []
     if not given or not all(isinstance(text, str) for text in given):
@@ -264,7 +264,7 @@ def predict(
     rows = [_ids(classifier, text) for text in given]
     sample = classifier.encode("a")  # for its frame, and for a number of labels
     query = Query(classifier, sample.frame)
-    known = np.array([bool(row) or query.frame.size > 0 for row in rows])
+    known = np.array([bool(row) or query.reads_nothing for row in rows])
     asked = Ragged.of([row for row, is_known in zip(rows, known, strict=True) if is_known])
     logits = query.logits(asked if len(asked) else Ragged.of([sample.ids]))
     answers = np.zeros((len(rows), logits.shape[1]))  # undecided, where there is nothing to read

@@ -24,7 +24,7 @@ from piste.methods.every_class import Classes
 from piste.models.fingerprint import difference, identity, rounding
 from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier
-from piste.models.query import Meter
+from piste.models.query import Meter, Query
 from piste.options import ALL, Options
 from piste.progress import Progress, watching
 from piste.result.checks import (
@@ -298,8 +298,9 @@ def _answers(trial: _Trial) -> Check:
         found = f"{len(then.players)} {then.unit}s recorded, {len(trial.decision.players)} now"
         advice = "The model reads the text differently: explain it again."
         return Check("answers", FAILS, found, advice)
-    recorded = np.array([score for _, score in _recorded(then)])
-    now = trial.scores(Ragged.of([kept for kept, _ in _recorded(then)]))
+    known = list(_recorded(then, trial.decision.query))
+    recorded = np.array([score for _, score in known])
+    now = trial.scores(Ragged.of([kept for kept, _ in known]))
     apart = np.abs(now - recorded)
     wrong = apart > within * (1 + np.abs(recorded))
     count = f"{len(recorded):,} recorded answer{'s' if len(recorded) > 1 else ''}"
@@ -330,13 +331,18 @@ def _sets(trial: _Trial) -> Check:
     return Check("sets", FAILS, f"what turns or keeps the decision: {told}", OTHER_ANSWERS)
 
 
-def _recorded(explanation: Explanation) -> Iterator[tuple[list[int], float]]:
-    """The parts whose answers are recorded; the whole text is one of them."""
+def _recorded(explanation: Explanation, query: Query) -> Iterator[tuple[list[int], float]]:
+    """The parts whose answers are recorded; the whole text is one of them.
+
+    The empty one only where the model reads it: else what is recorded is no answer of the model.
+    """
     if explanation.parts is None:
         yield list(range(len(explanation.players))), explanation.target.score
         return
     kept = (np.flatnonzero(part).tolist() for part in explanation.parts.parts)
-    yield from zip(kept, explanation.parts.answers.tolist(), strict=True)
+    for players, answer in zip(kept, explanation.parts.answers.tolist(), strict=True):
+        if players or query.reads_nothing:
+            yield players, answer
 
 
 def _versions(explanation: Explanation) -> Check:

@@ -56,15 +56,27 @@ def test_every_part_is_followed_by_its_complement(players, count, seed):
 def test_pairs_are_spread_out():
     """Worked out by hand: the pair that shares most with the known ones comes last."""
     known = np.array([[1, 1, 1, 1], [0, 0, 0, 0], [1, 1, 0, 0]], dtype=bool)
-    pairs = [[1, 1, 0, 0], [0, 0, 1, 1], [1, 1, 1, 0], [0, 0, 0, 1], [1, 0, 1, 0], [0, 1, 0, 1]]
-    order = spread_out(np.array(pairs, dtype=bool), known).astype(int).tolist()
-    assert order == [*pairs[4:], *pairs[2:4], *pairs[:2]]
+    even, odd, also = (
+        [[1, 1, 0, 0], [0, 0, 1, 1]],
+        [[1, 1, 1, 0], [0, 0, 0, 1]],
+        [[1, 0, 1, 0], [0, 1, 0, 1]],
+    )
+    pairs = np.array([*even, *odd, *also], dtype=bool)
+    for by_size, order in ((False, [*also, *odd, *even]), (True, [*also, *odd, *even])):
+        spread = spread_out(pairs, known, by_size=by_size)
+        assert spread.astype(int).tolist() == order
+    pairs = np.array([*odd, *even, *also], dtype=bool)
+    spread = spread_out(pairs, known, by_size=True)
+    assert spread.astype(int).tolist() == [*odd, *also, *even]
 
 
-@given(st.integers(2, 12), st.integers(1, 60), st.integers(0, 99))
-def test_what_is_spread_out_are_the_same_pairs(players, count, seed):
+@given(st.integers(2, 40), st.integers(1, 60), st.integers(0, 99), st.booleans())
+def test_what_is_spread_out_are_the_same_pairs(players, count, seed, by_size):
     pairs = paired_parts(rng(seed), players, 2 * count)
-    spread = spread_out(pairs, whole_and_empty(players))
+    spread = spread_out(pairs, whole_and_empty(players), by_size=by_size)
+    if by_size:
+        sizes = [np.abs(parts[::2].sum(axis=1) - players / 2) for parts in (pairs, spread)]
+        assert (sizes[0] == sizes[1]).all()
     assert (spread[1::2] == ~spread[::2]).all()
     assert sorted(map(tuple, spread.tolist())) == sorted(map(tuple, pairs.tolist()))
 
@@ -72,7 +84,10 @@ def test_what_is_spread_out_are_the_same_pairs(players, count, seed):
 def test_what_is_spread_out_repeats_nothing_before_it_must():
     players, half = 6, 2**5 - 1  # pairs of complements, without both ends
     pairs = paired_parts(rng(), players, 2000)
-    assert len(distinct(spread_out(pairs, whole_and_empty(players))[: 2 * half])) == 2 * half
+    assert (
+        len(distinct(spread_out(pairs, whole_and_empty(players), by_size=False)[: 2 * half]))
+        == 2 * half
+    )
 
 
 @given(st.integers(2, 20), st.integers(1, 5), st.integers(0, 99))

@@ -13,6 +13,7 @@ from piste.errors import SettingError
 from piste.methods.context.asking import Asked, Plan, _to_be_learnt
 from piste.methods.context.groups import Groups
 from piste.options import Options
+from piste.result.parts import Prediction
 from piste.surrogates.effects import Effects
 from piste.surrogates.shapley import all_coalitions, exact_shapley
 from tests.conftest import tiny_bert
@@ -94,8 +95,7 @@ def test_base_and_effects_are_the_score_of_any_text(text, options):
     found = explain(EDGES[text], PlantedSlalom(90).noisy(NOISY), **options)
     sums_up(found)
     assert all(np.isfinite(scores).all() for scores in found.scores.values())
-    assert found.base == found.predict([]).score  # no special tokens: an empty text is not asked
-    assert all("1" in part for part in found.parts.kept)
+    assert found.predict([]) == Prediction(found.base, 0.0)
     assert piste.Explanation.from_dict(found.to_dict()) == found
 
 
@@ -127,12 +127,10 @@ def test_where_every_part_was_asked_the_effects_are_exact(mean):
     found = explain(planted.text, planted.noisy(1.0), method=piste.Context(mean=mean))
     member = all_coalitions(6)
     texts = [" ".join(np.array(planted.words)[row]) for row in member]
-    # An empty text without special tokens cannot be asked: its score is the surrogate's.
-    answers = np.append(found.base, planted.noisy(1.0)(texts[1:]))
-    assert not member[0].any()
+    answers = np.append(found.base, planted.noisy(1.0)(texts[1:]))  # it has no answer to no words
     assert found.stopped.reason == "exhausted"
     assert found.scores["effect"] == pytest.approx(exact_shapley(member, answers), abs=1e-9)
-    assert len(found.parts.kept) == 2**6 - 1
+    assert len(found.parts.kept) == 2**6
 
 
 def test_a_planted_slalom_is_recovered_in_value_and_importance():
@@ -237,7 +235,7 @@ def test_a_quick_look_at_a_long_text_asks_nothing_near_it_and_says_so():
     found = explain(planted.text, planted.noisy(0.1), effort="quick")
     assert found.cost.passes <= 9
     sizes = sorted({len(kept(part)) for part in found.parts.kept})
-    assert sizes == [1, 5, 10, 60]
+    assert sizes == [0, 1, 5, 10, 60]
     assert list(found.fidelity.checks) == ["groups"]
     assert found.fidelity.r2 is None  # good on groups of words says nothing of the text
     assert "unknown for the text itself" in str(found)
@@ -300,7 +298,7 @@ def test_a_tolerance_asks_until_it_is_met():
 def test_a_text_of_three_words_runs_out_of_parts():
     found = explain("w0 w1 w2", PlantedSlalom(3).noisy(0.3), tolerance=1e-3)
     assert found.stopped.reason == "exhausted"
-    assert len(found.parts.kept) == 7  # an empty text cannot be asked of a function
+    assert len(found.parts.kept) == 8
 
 
 def test_json_predicts_and_pairs_as_before():
@@ -418,13 +416,6 @@ def test_many_words_are_fitted_iteratively_with_the_same_result(monkeypatch):
     assert np.corrcoef(many.scores["importance"], few.scores["importance"])[0, 1] > 0.95
     assert (many.errors["importance"] > 0).all()
     assert many.fidelity.r2 > few.fidelity.r2 - 0.1
-
-
-def test_what_an_unread_empty_text_leaves_open_is_an_error_of_pairs_too():
-    """A function without special tokens is never asked the empty text."""
-    found = explain("good fine dull", additive({"good": 2.0, "fine": 1.9, "dull": -0.1}))
-    assert all(pair.error > 0 and abs(pair.effect) < 2 * pair.error for pair in found.pairs())
-    assert "together" not in str(found)
 
 
 @pytest.mark.parametrize("text", ["very " * 60, "a truly " + "very " * 40 + "good film"])

@@ -41,7 +41,6 @@ def test_where_no_word_matters_no_set_turns_it():
 
 
 def test_where_the_empty_text_is_decided_so_a_word_that_adds_nothing_keeps_nothing():
-    """A function cannot be asked about the empty text: its estimated score says as much."""
 
     def bad(texts):
         return np.array([0.5 + 2.0 * ("bad" in text.split()) for text in texts])

@@ -14,6 +14,7 @@ from piste.errors import ModelError, SettingError
 from piste.models.backends import compiled, openvino_runtime, speed
 from piste.models.backends.speed import Speed
 from piste.models.fingerprint import difference, fingerprint
+from piste.text.encoding import Frame
 from tests.conftest import tiny_bert
 
 TEXT = "the film was good and the plot not bad at all"
@@ -153,10 +154,15 @@ def test_a_little_faster_is_not_clearly_faster(monkeypatch):
 
 
 def test_batches_fit_the_model():
-    for longest in (2, 7, 64, 500):
-        made = speed.batches([5, 6, 7], longest)
+    frame = Frame(prefix=(2,), suffix=(3,))
+    for count in (1, 2, 7, 64):
+        made = speed.batches([5] * count, frame)
         assert made
-        assert max(batch.shape[1] for batch in made) <= longest
+        assert max(batch.shape[1] for batch in made) <= count + frame.size
+        for batch in made:  # some models refuse a sequence without its special tokens
+            assert (batch[:, 0] == 2).all()
+            assert (batch[:, -1] == 3).all()
+            assert batch.shape[1] > 2
 
 
 def test_doctor_names_the_choice(saved, monkeypatch):

@@ -171,7 +171,7 @@ def test_a_text_of_which_every_part_was_asked_is_exact() -> None:
     assert "every part" in said(few)
     assert trust.warnings(few) == []
     assert "known within" not in said(few)
-    assert texts(few)[0].startswith("“not” and “good” act together")
+    assert texts(few)[0].startswith("“not” reverses “good”")
 
 
 def test_a_number_is_never_told_the_opposite() -> None:

@@ -61,17 +61,22 @@ def paired_parts(
     return np.stack([parts, ~parts], axis=1).reshape(-1, players)[:count]
 
 
-def spread_out(pairs: BoolArray, known: BoolArray) -> BoolArray:
+def spread_out(pairs: BoolArray, known: BoolArray, *, by_size: bool) -> BoolArray:
     """The same pairs of complements, each as unlike those before it and the known parts as may be.
 
     pairs [2 * pairs, players]: parts, each followed by its complement. With few players random
     pairs repeat each other nearly, and tell less.
+    by_size: each takes the place of one of its size. Else halves, which are the most unlike, come
+    first: of more than a few players too many, and small removals are learnt less well.
     """
     candidates = pairs[::2]
+    sizes = candidates.sum(axis=1)
+    sizes = np.minimum(sizes, candidates.shape[1] - sizes)
     likeness = _likeness(candidates, known).sum(axis=1)
     chosen: list[int] = []
-    for _ in candidates:
-        best = int(likeness.argmin())
+    for size in sizes:
+        allowed = np.where(sizes == size, likeness, np.inf) if by_size else likeness
+        best = int(allowed.argmin())
         chosen.append(best)
         likeness += 2 * _likeness(candidates, candidates[[best]])[:, 0]
         likeness[best] = np.inf

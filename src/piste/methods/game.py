@@ -66,7 +66,7 @@ class Game:
     @property
     def says_something_empty(self) -> bool:
         """Whether the empty coalition can be scored; else it counts as undecided, 0."""
-        return self.removal != "delete" or self.players.frame.size > 0
+        return self.removal != "delete" or self.query.reads_nothing
 
     def _rows(self, keep: BoolArray) -> Ragged:
         if self.removal == "delete":

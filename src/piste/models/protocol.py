@@ -69,6 +69,13 @@ class WithNotes(Protocol):
 
 
 @runtime_checkable
+class MayReadNothing(Protocol):
+    """A classifier without special tokens that may answer an empty text all the same."""
+
+    reads_nothing: bool | None  # None: it has not been tried
+
+
+@runtime_checkable
 class Verifiable(Protocol):
     """A classifier that stands in for an original that may change later."""
 

@@ -17,6 +17,7 @@ from piste.models.abilities import attentive, check_finite, differentiable
 from piste.models.loading_errors import is_out_of_memory
 from piste.models.protocol import (
     Classifier,
+    MayReadNothing,
     Verifiable,
     WithNotes,
     WithTokens,
@@ -122,6 +123,30 @@ class Query:
                 self._ask_with_others(framed, self.gathering)
             logits = np.concatenate([self._ask_unique(ids) for ids in framed])
         return logits[np.argsort(np.concatenate(places))]
+
+    @property
+    def reads_nothing(self) -> bool:
+        """Whether the model answers an empty text: its special tokens are something to read.
+
+        A function may answer it too. It is tried, once for each classifier.
+        """
+        classifier = self.classifier
+        if self.frame.prefix or self.frame.suffix or not isinstance(classifier, MayReadNothing):
+            return self.frame.size > 0
+        if classifier.reads_nothing is None and self.left != 0:
+            classifier.reads_nothing = self._tries_nothing()
+        return bool(classifier.reads_nothing)
+
+    def _tries_nothing(self) -> bool:
+        """Ask about the empty text, past all others that wait: a failure is no error of theirs."""
+        ids = np.array([self.frame.between], dtype=np.int64)
+        try:
+            with self._clock():
+                self._keep(ids, self.classifier.logits(ids))
+        except Exception as error:  # whatever a function does with no text
+            log.debug("The model cannot read an empty text: %s", error)
+            return False
+        return True
 
     def notes(self) -> tuple[str, ...]:
         """The classifier's notes on its answers to this query."""

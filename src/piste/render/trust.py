@@ -29,7 +29,7 @@ _KINDS = {
     "known": ("shortened copy of the text", "shortened copies of the text, all seen by the fit"),
     "removals": ("new removal of a few words", "new removals of a few words"),
 }
-_EXACT = "Fidelity: exact. The model was asked every part of this text"
+_EXACT = "Fidelity: exact. The model was asked every part of this text."
 _UNTESTED = "Fidelity: unknown for the text itself; only small groups of its words were checked"
 _COMPARE = "`piste compare --measure` to see which method holds here"
 _LOW = {
@@ -102,12 +102,6 @@ def exact(explanation: Explanation) -> bool:
     return explanation.parts is not None and explanation.parts.complete
 
 
-def _exactly(explanation: Explanation) -> str:
-    """Of a model that cannot read the empty text, the base and so the effects keep an error."""
-    unread = any(explanation.errors.get("effect", ()))
-    return f"{_EXACT}{' that it can read' if unread else ''}."
-
-
 def _sampling(explanation: Explanation) -> list[Statement]:
     """Why no more was asked, how sure the strongest scores are, and what makes them surer."""
     stopped = explanation.stopped
@@ -158,7 +152,7 @@ def warnings(explanation: Explanation) -> list[Statement]:
 def headline(explanation: Explanation) -> str:
     """The fidelity in one short line, for where there is room for no more."""
     if exact(explanation):
-        return _exactly(explanation)
+        return _EXACT
     if explanation.fidelity is None:
         return "Fidelity: not measured"
     parts = []
@@ -175,7 +169,7 @@ def headline(explanation: Explanation) -> str:
 
 def _fidelity(explanation: Explanation) -> list[Statement]:
     if exact(explanation):
-        return [Statement(_exactly(explanation), topic=Topic.FIDELITY)]
+        return [Statement(_EXACT, topic=Topic.FIDELITY)]
     if explanation.fidelity is None:
         return [_not_measured(explanation)]
     statements, target = [], explanation.target

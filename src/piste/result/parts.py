@@ -84,11 +84,9 @@ class PartAnswers:
 
     @property
     def complete(self) -> bool:
-        """Whether every part of a short text was asked, but for an empty one that has no answer."""
+        """Whether every part of a short text was asked."""
         players = len(self.relevances)
-        every: int = 2 ** min(players, MOST_COMPLETE + 1)
-        asked = len(set(self.kept)) + ("0" * players not in self.kept)
-        return players <= MOST_COMPLETE and asked == every
+        return players <= MOST_COMPLETE and len(set(self.kept)) == 2**players
 
     @property
     def tells_pairs(self) -> bool:

@@ -22,7 +22,6 @@ from piste.surrogates.shapley import (
     EXACT_SHAPLEY,
     all_coalitions,
     exact_shapley,
-    pair_weights,
     part_interactions,
     shapley_weights,
 )
@@ -130,16 +129,8 @@ class PartSurrogate:
 
     @property
     def complete(self) -> bool:
-        """Whether every part of a short text was asked, but for an empty one that has no answer."""
-        if self.players > EXACT_SHAPLEY:
-            return False
-        every: int = 2**self.players
-        return len(self.parts) == every - bool(self.parts.any(axis=1).all())
-
-    @property
-    def _empty(self) -> BoolArray:
-        """The empty text as the only part [1, players]."""
-        return np.zeros((1, self.players), dtype=bool)
+        """Whether every part of a short text was asked."""
+        return self.players <= EXACT_SHAPLEY and len(self.parts) == 2**self.players
 
     def _every_answer(self) -> tuple[BoolArray, FloatArray]:
         """All parts, in the order of their bits, and their scores [parts, outputs]."""
@@ -174,8 +165,8 @@ class PartSurrogate:
     @cached_property
     def effect_errors(self) -> FloatArray:
         """Standard errors of the effects [players, outputs]."""
-        if self.complete:  # all share what is not known of the empty text
-            return np.repeat(self.errors(self._empty) / self.players, self.players, axis=0)
+        if self.complete:
+            return np.zeros_like(self.effects)
         errors = self.process.scaled(self.effects_of.shapley_variances())
         return np.hypot(errors, np.sqrt(self._mean_shapley[1])) if self.means else errors
 
@@ -213,8 +204,7 @@ class PartSurrogate:
         first, second = first[order], second[order]
         pairs = np.stack([chosen[first], chosen[second]], axis=1)
         values = matrix[first, second]
-        if self.complete:  # all share what is not known of the empty text
-            weights = np.abs(pair_weights(self._empty, pairs)[0])
-            return pairs, values, weights * self.errors(self._empty)[0, 0]
+        if self.complete:
+            return pairs, values, np.zeros(len(pairs))
         errors = self.effects_of.interaction_errors(pairs)
         return pairs, values, np.hypot(errors, np.sqrt(sampled[first, second]))

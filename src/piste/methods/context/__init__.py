@@ -124,10 +124,11 @@ class Context(Method):
             log.debug("Round %d: %d parts.", count, len(asked.parts))
             if asked.exhausted or not plan.worth_a_round:
                 break
-            if self._stable(asked, fit, rng):  # as far as the quick fit can tell
+            if self._stable(asked, fit, count, rng) is not None:  # as far as the quick fit can tell
                 final = final_fit(asked, fit, self.mean)
-                if self._stable(asked, final, rng):
-                    return final, self._stopped(asked, final, count, True, rng)
+                stable = self._stable(asked, final, count, rng)
+                if stable is not None:
+                    return final, stable
             process = fit.process if self.adaptive else None
             if not asked.ask(plan.next(rng, process, plan.share(count))):
                 break
@@ -137,12 +138,17 @@ class Context(Method):
         stopped = self._stopped(asked, final, count, False, rng)
         return final, replace(stopped, reason="exhausted") if nothing_left else stopped
 
-    def _stable(self, asked: Asked, fit: Fit, rng: np.random.Generator) -> bool:
-        """Whether R² and the effects are known well enough."""
-        tolerance = _tolerance(asked)
-        return (
-            _faithful(fit, tolerance) and self._stopped(asked, fit, 0, True, rng).reason == "stable"
-        )
+    def _stable(
+        self, asked: Asked, fit: Fit, rounds: int, rng: np.random.Generator
+    ) -> Stopped | None:
+        """How asking ends where R² and the effects are known well enough; None where they are not.
+
+        The draws that decide are those that are told: others might say otherwise.
+        """
+        if not _faithful(fit, _tolerance(asked)):
+            return None
+        stopped = self._stopped(asked, fit, rounds, True, rng)
+        return stopped if stopped.reason == "stable" else None
 
     def _stopped(
         self, asked: Asked, fit: Fit, rounds: int, more: bool, rng: np.random.Generator
@@ -271,6 +277,9 @@ def remarks(asked: Asked) -> list[str]:
         notes.append(
             f"The model gives the same answer to any of these {unit}s: they have no effect."
         )
-    if not asked.empty_can_be_asked:
-        notes.append("The model cannot read an empty text: the base is an estimate.")
+    if asked.base_is_given:
+        notes.append(
+            "The model cannot read an empty text: effects are counted from the score at which its"
+            " words add up best. Errors are given that base."
+        )
     return notes

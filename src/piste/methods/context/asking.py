@@ -28,6 +28,7 @@ from piste.result.parts import MOST_COMPLETE, MOST_PARTS, NEAR
 from piste.surrogates import algebra
 from piste.surrogates.context import Process, distinct
 from piste.surrogates.effects import Effects
+from piste.surrogates.linear import fit_linear
 from piste.text.players import Players
 
 # forward passes of the whole text
@@ -50,6 +51,7 @@ LARGE_GROUPS = 6  # of the players, each in one: they tell how the score grows w
 SMALL_GROUP, MOST_OFTEN = 5, 16  # players, and how often each is in such a group at most
 KNOWN_PARTS = 5  # a player: from here on rounds ask about the effects too, parts alone before
 POOL, TARGETS = 256, 128  # candidates of a round, and parts that they are to teach about
+LEVEL_RIDGE = 1e-6
 TINY = 1e-12  # of a variance: nothing is left to learn
 
 
@@ -63,6 +65,7 @@ class Asked:
     answers: FloatArray = field(init=False)  # [parts, outputs]
     paid: BoolArray = field(init=False)  # [parts]: not those that read as an earlier one
     allowed: int | None = field(init=False)  # parts that the budget allows; None without one
+    base_is_given: bool = field(init=False, default=False)  # the model cannot read an empty text
 
     def __post_init__(self) -> None:
         left = self.query.left
@@ -83,16 +86,38 @@ class Asked:
 
     def ask(self, parts: BoolArray) -> int:
         """Add the answers to parts that were not asked before; how many those are."""
-        if not self.empty_can_be_asked:
-            parts = parts[parts.any(axis=1)]
         fresh = distinct(parts, [self.parts])
+        empty = ~fresh.any(axis=1)
+        if empty.any() and not self.query.reads_nothing:
+            self.base_is_given = True
+            self._add(fresh[empty], np.zeros((1, self.answers.shape[1])), np.zeros(1, dtype=bool))
+            fresh = fresh[~empty]
         if not len(fresh):
             return 0
-        answers = self.answered(fresh)
-        self.parts = np.vstack([self.parts, fresh])
-        self.answers = np.vstack([self.answers, answers])
-        self.paid = np.append(self.paid, self._first_read(fresh))
+        self._add(fresh, self.answered(fresh), self._first_read(fresh))
+        if self.base_is_given:
+            self.answers[~self.parts.any(axis=1)] = self._level()
         return len(fresh)
+
+    def _add(self, parts: BoolArray, answers: FloatArray, paid: BoolArray) -> None:
+        self.parts = np.vstack([self.parts, parts])
+        self.answers = np.vstack([self.answers, answers])
+        self.paid = np.append(self.paid, paid)
+
+    def _level(self) -> FloatArray:
+        """What stands for the answer to an empty text [outputs], where the model has none.
+
+        The intercept of a linear fit to the others, the shorter the more they weigh. So a function
+        that adds up has 0 there, and one that averages its words their mean: where the model does
+        not say what no words are worth, none of it is put down to words together.
+        """
+        kept = self.parts.sum(axis=1)
+        some = kept > 0
+        parts, weights = self.parts[some].astype(float), 1 / kept[some]
+        fits = [
+            fit_linear(parts, answers, weights, LEVEL_RIDGE) for answers in self.answers[some].T
+        ]
+        return np.array([fit.intercept for fit in fits])
 
     def _first_read(self, parts: BoolArray) -> BoolArray:
         """Which parts the model has not read before: without either of two equal neighbours, a
@@ -138,11 +163,6 @@ class Asked:
         return () if self.classes is None else self.classes.others
 
     @property
-    def empty_can_be_asked(self) -> bool:
-        """Whether the empty text is a sequence: it has special tokens, or there is nothing."""
-        return self.players.frame.size > 0
-
-    @property
     def near(self) -> BoolArray:
         """Which parts keep so much of the text that they tell how faithful an explanation is."""
         return np.asarray((self.parts.mean(axis=1) >= NEAR) & ~self.parts.all(axis=1))
@@ -151,7 +171,7 @@ class Asked:
     def exhausted(self) -> bool:
         """Whether every part of the text was asked."""
         every: int = 2 ** min(31, len(self.players))
-        return len(self.parts) == every - (not self.empty_can_be_asked)
+        return len(self.parts) == every
 
 
 @dataclass(frozen=True)
@@ -259,8 +279,8 @@ class Plan:
         if count > LONG_TEXT:
             words.append(grouped(rng, players.first, count, 3, TRIPLES))
         pairs = paired_parts(rng, count, 2 * POOL, players.ids.lengths)
-        if count <= MOST_COMPLETE:
-            pairs = spread_out(pairs, np.vstack(words))
+        if count <= LONG_TEXT:
+            pairs = spread_out(pairs, np.vstack(words), by_size=count > MOST_COMPLETE)
         parts = distinct(np.vstack([*words, pairs]), [])
         return parts[: max(2, len(self.cut(parts, share)))]  # both ends, whatever the budget
 

@@ -193,7 +193,7 @@ class Fit:
 
     @property
     def base(self) -> float:
-        """The score of the empty text: the model's own answer, or predicted if it has none."""
+        """The score of the empty text: the model's own answer, or what stands for it."""
         empty = np.zeros((1, self.surrogate.players), dtype=bool)
         return float(self.surrogate.predict(empty)[0, 0])
 

@@ -94,9 +94,9 @@ class Search:
     ) -> tuple[float, bool]:
         """The score of the empty text, and whether it is decided like the text.
 
-        Of a model that cannot read it, as the surrogate predicts.
+        Of a model that cannot read it, by the score that stands for its answer.
         """
-        if self.asked.empty_can_be_asked:
+        if not self.asked.base_is_given:
             logits = self._logits(nothing)
             return self._score(logits), keeps(logits)
         predicted = float(self.surrogate.predict(nothing[None])[0, 0])

@@ -30,6 +30,7 @@ log = logging.getLogger(__name__)
 
 LEAST_SHORT = 180  # short sequences asked of even the shortest text
 NEWS = 0.7  # of the drawn sequences; where fewer are new, few are left to ask
+SETTLED = 1e-7  # a smaller gain of the loss, relative to it, ends a fit: rounding then hardly shows
 PATIENCE = 10  # times the usual number of sequences, for a tolerance without a budget
 FITS = ("gauss-newton", "sgd")
 CLASSES = ("one-vs-rest", "shared")
@@ -247,7 +248,7 @@ class Slalom(Method):
         else:
             start = before.posterior if before is not None else None
             model, report, posterior = fit_gauss_newton(
-                counts, scores, frame=frame, weights=weights, start=start
+                counts, scores, frame=frame, weights=weights, start=start, tolerance=SETTLED
             )
         lengths = lengths.refitted(samples.lengths, model.predict(counts), samples.answers)
         others = () if samples.classes is None else samples.classes.others

@@ -225,7 +225,7 @@ def _speed(classifier: HuggingFaceClassifier, copy: Copy) -> speed.Speed:
     if before is not None:
         return before
     encoded = truncated(classifier.encode(PROBE * 12))
-    asked = speed.batches(encoded.ids, len(encoded.ids))
+    asked = speed.batches(encoded.ids, encoded.frame)
     measured = speed.measure(
         classifier.logits, partial(_infer, copy.network), asked, classifier.name
     )

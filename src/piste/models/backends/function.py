@@ -78,6 +78,7 @@ class FunctionClassifier:
     batch: int = 0  # how many were asked together with it
     parallel: bool = False  # whether the function is made for threads
     doubt: str = ""  # what asking it again, alone, has shown
+    reads_nothing: bool | None = None  # whether it answers an empty text; None: not tried
 
     @property
     def outputs(self) -> Outputs:

@@ -22,6 +22,7 @@ from piste.arrays import FloatArray, IntArray
 from piste.errors import PisteError
 from piste.files import cache_directory, write_atomic
 from piste.models.fingerprint import content_digest
+from piste.text.encoding import Frame
 
 log = logging.getLogger(__name__)
 
@@ -93,14 +94,24 @@ def _timed(answer: Answer, batches: Sequence[IntArray]) -> float:
     return max(time.perf_counter() - started, 1e-9)  # a coarse clock may stand still
 
 
-def batches(ids: Sequence[int], longest: int) -> list[IntArray]:
-    """Sequences of these tokens in the shapes that explanations ask for."""
-    known = np.array(ids, dtype=np.int64)
+def batches(ids: Sequence[int], frame: Frame) -> list[IntArray]:
+    """Framed sequences of these tokens in the shapes that explanations ask for.
+
+    ids: of the longest text that is to be read.
+    """
+    longest = len(ids) + frame.size
     return [
-        np.resize(known, (rows, min(tokens, longest)))
+        _framed(ids, frame, rows, min(tokens, longest))
         for rows, tokens in SHAPES
         if tokens <= longest or rows == 1
     ]
+
+
+def _framed(ids: Sequence[int], frame: Frame, rows: int, tokens: int) -> IntArray:
+    """Some models refuse a sequence without special tokens."""
+    body = np.resize(np.array(ids), max(1, tokens - len(frame.prefix) - len(frame.suffix)))
+    row = np.array([*frame.prefix, *body, *frame.suffix], dtype=np.int64)
+    return np.tile(row, (rows, 1))
 
 
 def read(folder: Path) -> Speed | None:
