@@ -171,7 +171,7 @@ def test_a_text_of_which_every_part_was_asked_is_exact() -> None:
     assert "every part" in said(few)
     assert trust.warnings(few) == []
     assert "known within" not in said(few)
-    assert texts(few)[0].startswith("“not” reverses “good”")
+    assert texts(few)[0].startswith("“good” speaks for no only with “not”: ")
 
 
 def test_a_number_is_never_told_the_opposite() -> None:
