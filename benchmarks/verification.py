@@ -1,6 +1,6 @@
 """What moves the scores that `piste verify` compares: rounding, sampling, or another model.
 
-python benchmarks/verification.py [--model NAME] [--texts 6]
+python benchmarks/verification.py [--model NAME] [--texts 6] [--data FILE]
 
 Each row is one kind of change. It says how far the model's answers moved, and how far each score
 did: in standard errors of the difference, and as a share of the strongest score. Limits between
@@ -9,15 +9,23 @@ rounding and another model belong where the rows of the first kind end.
 
 import argparse
 import copy
+import itertools
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
 import piste
+from piste.data import read_examples
+from piste.result.checks import FOUND_PAIRS, PAIRS, SMALL_ERROR
+from piste.result.parts import SURE
+from piste.verify.new_parts import FEWEST, asked, drawn_from
+from piste.verify.trial import Trial
 
+LENGTHS = (8, 15, 30, 60, 120)  # words of each text of --data
 TEXTS = [
     "The plot is thin, but the acting is superb.",
     "not good at all",
@@ -89,11 +97,56 @@ def sets(then: piste.Explanation, now: piste.Explanation) -> int:
     return sum((a and a.players) != (b and b.players) for a, b in pairs)
 
 
+def claims(then: piste.Explanation, now: piste.Explanation) -> dict[str, float]:
+    """How far what is said of the scores moved: errors, R², typical error, interactions."""
+    errors = 0.0
+    for name, was in then.errors.items():
+        least = SMALL_ERROR * max(float(was.max()), float(now.errors[name].max()))
+        both = np.maximum(np.maximum(was, now.errors[name]), max(least, 1e-9))
+        errors = max(errors, float((np.abs(was - now.errors[name]) / both).max()))
+    pairs = {(pair.first, pair.second): pair.effect for pair in now.pairs(FOUND_PAIRS)}
+    strongest = then.pairs(PAIRS)
+    size = max((abs(pair.effect) for pair in strongest), default=1.0)
+    moved = [abs(pair.effect - pairs.get((pair.first, pair.second), 0.0)) for pair in strongest]
+    told = {"errors": errors, "pairs": max(moved, default=0.0) / size}
+    if then.fidelity is not None and now.fidelity is not None:
+        told["R²"] = abs((then.fidelity.r2 or 0.0) - (now.fidelity.r2 or 0.0))
+        told["RMSE"] = abs(then.fidelity.rmse / now.fidelity.rmse - 1)
+    return told
+
+
+def on_new_parts(file: Path, name: str | None, count: int) -> None:
+    """How well honest explanations stand the check on parts that were never asked."""
+    classifier = piste.load(name) if name else piste.load()
+    examples = itertools.islice(read_examples(file), count)
+    texts = [" ".join(e.text.split()[: LENGTHS[i % 5]]) for i, e in enumerate(examples)]
+    for effort in ("normal", "light"):
+        inside, ratios = [], []
+        for text in texts:
+            explanation = piste.explain(text, classifier, effort=effort)
+            drawn = drawn_from(explanation)
+            if len(drawn) < FEWEST or explanation.fidelity is None:
+                continue
+            gaps, errors = asked(Trial.of(explanation, classifier), drawn)
+            inside.append(float((np.abs(gaps) <= SURE * errors).mean()))
+            ratios.append(float(np.sqrt((gaps**2).mean())) / explanation.fidelity.rmse)
+        print(
+            f"{effort}: {len(inside)} texts; within two errors: least {min(inside):.2f}, median"
+            f" {np.median(inside):.2f}; error beside the claimed: largest {max(ratios):.2f}, median"
+            f" {np.median(ratios):.2f}",
+            flush=True,
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model")
     parser.add_argument("--texts", type=int, default=len(TEXTS))
+    parser.add_argument("--data", type=Path)
     given = parser.parse_args()
+    if given.data is not None:
+        on_new_parts(given.data, given.model, given.texts)
+        return
     texts = TEXTS[: given.texts]
     first: list[piste.Explanation] = []
     for kind, title, made in kinds(given.model):
@@ -107,6 +160,9 @@ def main() -> None:
         for name in first[0].scores:
             errors, shares = zip(*(apart(*two, name) for two in both), strict=True)
             line += f"  {name} {max(errors):.2g} se, {max(shares):.1e}"
+        found = [claims(*two) for two in both]
+        for name in ("errors", "R²", "RMSE", "pairs"):
+            line += f"  {name} of claims {max(one.get(name, 0.0) for one in found):.1e}"
         print(line, flush=True)
 
 

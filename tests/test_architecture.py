@@ -29,12 +29,13 @@ ORDER = [
 ]
 RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
 # What may be imported to the right, inside a function: results offer their pictures, the
-# predictions of their surrogate and their scores by token, options read their lexicon, and one
-# command starts the server.
+# predictions of their surrogate and their scores by token, of a tokenizer that is named too;
+# options read their lexicon, and one command starts the server.
 FACADE = {
     ("result", "render"),
     ("result", "surrogates"),
     ("result", "text"),
+    ("result", "models"),
     ("compare", "render"),
     ("many", "render"),
     ("many", "runs"),

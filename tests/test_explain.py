@@ -284,3 +284,34 @@ def test_a_method_in_the_place_of_the_model_is_told():
         piste.explain("A good film", "lime")
     with pytest.raises(SettingError, match="There is no setting 'model'"):
         piste.explain("A good film", model=piste.load())
+    with pytest.raises(SettingError, match=r"A Slalom is a method, .*method=piste.Slalom\(...\)"):
+        piste.explain("A good film", piste.Slalom(length=5))
+
+
+def test_a_setting_of_the_method_beside_its_name_is_told(demo):
+    with pytest.raises(SettingError, match=r"method=piste.Slalom\(length=...\)"):
+        piste.explain("A good film", demo, "slalom", length=5)
+    with pytest.raises(SettingError, match="no setting 'lenght'"):
+        piste.explain("A good film", demo, "slalom", lenght=5)
+
+
+def test_marks_that_nobody_announced_are_told(demo):
+    def told(text, **settings):
+        notes = piste.explain(text, demo, "occlusion", **settings).notes
+        return [note for note in notes if "marks=True (--marks)" in note]
+
+    assert len(told("A [[good film]] here")) == 1
+    assert told("A [[good film]] here", marks=True) == []
+    assert told("A [[good film here") == []
+    assert told("A list: [1] and [2]") == []
+
+
+def test_two_texts_in_front_of_the_embedded_model_are_warned_of(demo):
+    from piste.render import trust
+
+    def warned(**pair):
+        found = piste.explain("A good film", demo, "occlusion", **pair)
+        return any("single film reviews" in one.text for one in trust.warnings(found))
+
+    assert warned(pair="A bad film")
+    assert not warned()

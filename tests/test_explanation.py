@@ -202,3 +202,39 @@ def test_errors_of_equal_words_are_summed(demo):
         correlation = np.full((3, 3), share) + (1 - share) * np.eye(3)
         draws = rng.multivariate_normal(np.zeros(3), correlation * np.outer(errors, errors), 4000)
         assert draws.sum(axis=1).std() <= row.errors["effect"] * 1.05
+
+
+def test_a_score_that_does_not_exist_is_told(explanation):
+    with pytest.raises(SettingError, match=r"no score 'efect'. Did you mean 'effect'\? Valid: eff"):
+        explanation.scores["efect"]
+    with pytest.raises(KeyError, match=r"^There is no standard error of 'relevance'. Valid: "):
+        explanation.errors["relevance"]  # whoever expects a KeyError gets one
+    with pytest.raises(SettingError, match="Did you mean 'value'"):
+        explanation.top(3, by="valeu")
+    assert explanation.scores.get("efect") is None
+    back = piste.Explanation.from_dict(explanation.to_dict())
+    for same in (back, copy.deepcopy(explanation), replace(back, seed=1)):
+        with pytest.raises(SettingError, match="Did you mean 'effect'"):
+            same.scores["efect"]
+
+
+def test_pairs_and_sets_of_players_name_their_words(explanation, demo):
+    pair = explanation.pairs(1)[0]
+    words = tuple(explanation.players[index].text for index in (pair.first, pair.second))
+    assert pair.words == words
+    assert repr(pair).startswith(f"<Pair {words[0]!r} ({pair.first}), {words[1]!r} ({pair.second})")
+    every = explanation.pairs(100)
+    assert all(pair.words for pair in every)
+    found = piste.explain("The plot is thin, but the acting is superb.", demo)
+    assert repr(found.flip).startswith("<PlayerSet 'superb' (9): 'negative', score -0.7")
+    assert str(found.core).startswith("<PlayerSet 'superb' (9): 'positive', score +2.7")
+    back = piste.Explanation.from_dict(found.to_dict())
+    assert back.flip == found.flip
+    assert back.flip.words == ("superb",)
+    assert "words" not in found.to_dict()["flip"]  # files have the players
+    assert repr(piste.Pair(1, 2, 0.5, 0.25)) == "<Pair 1, 2: effect +0.5 ±0.25>"
+
+
+def test_words_of_a_set_cannot_write_to_a_terminal():
+    hostile = piste.PlayerSet((0,), 0.0, 0.0, -1.0, "\x1b[2J").told(["\x1b]0;x\x07\u202e"])
+    assert repr(hostile).isprintable()

@@ -32,16 +32,44 @@ def test_a_data_frame_has_a_row_for_every_player(explanation):
     for name, values in explanation.scores.items():
         assert frame[name].tolist() == values.tolist()
     for name in explanation.scores:  # not every score has an error
-        assert (f"{name}_error" in frame) == (name in explanation.errors)
+        assert frame[f"{name}_error"].isna().all() == (name not in explanation.errors)
     assert frame["effect_error"].tolist() == explanation.errors["effect"].tolist()
     frame["value"] = 0.0
     assert explanation.scores["value"].any()  # a copy
 
 
-def test_methods_without_errors_and_pairs(demo):
-    frame = piste.explain(TEXT, demo, "occlusion").to_pandas()
-    assert "removal_error" not in frame
-    assert "segment" not in frame
+CORE = ["word", "start", "end", "group", "segment", "score", "score_error"]
+
+
+@pytest.mark.parametrize(
+    "method", ["context", "slalom", "occlusion", "lime", "attention", "anchors"]
+)
+@pytest.mark.parametrize("unit", ["word", "token"])
+def test_any_method_has_the_same_columns_first(demo, method, unit):
+    found = piste.explain(TEXT, demo, method, unit=unit)
+    frame = found.to_pandas()
+    assert list(frame.columns[: len(CORE)]) == CORE
+    assert frame["score"].tolist() == found.scores[found.primary].tolist()
+    known = found.primary in found.errors
+    assert frame["score_error"].isna().all() == (not known)
+    own = list(frame.columns[len(CORE) :])
+    assert own[1::2] == [f"{name}_error" for name in own[::2]]
+    assert set(own[::2]) == set(found.scores)
+    assert set(frame["segment"]) == {0}
+
+
+def test_many_texts_have_the_columns_of_one(demo):
+    found = piste.explain([TEXT, "", "a film"], demo, "occlusion")
+    mixed = piste.Explanations([found[0], found[1], piste.explain("a film", demo)])
+    for results in (found, mixed):
+        frame = results.to_pandas()
+        before = ["index", "id", "position", "target"]
+        assert list(frame.columns[: len(before) + len(CORE)]) == [*before, *CORE]
+        first = frame[frame["index"] == 0].reset_index(drop=True)
+        alone = found[0].to_pandas()
+        pd.testing.assert_frame_equal(first[alone.columns], alone, check_dtype=False)
+        assert set(frame["index"]) == {0, 2}
+    assert mixed.to_pandas().query("index == 0")["effect"].isna().all()
 
 
 def test_the_second_text_of_a_pair_is_marked(demo):

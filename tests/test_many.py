@@ -300,6 +300,45 @@ def test_threads_may_read_one_stream():
     assert len(found) == 3 * THREADS
 
 
+def test_a_list_that_is_read_by_its_own_progress_says_so():
+    """It must neither wait for itself nor pass for complete with what is there."""
+    seen, refused = [], []
+
+    def watch(done, planned):
+        if not later:
+            return
+        (found,) = later
+        seen.append((len(repr(found)) > 0, found[0].text))  # what is there can be read
+        for read in (len, list, lambda results: results[-1], lambda results: results.explained):
+            with pytest.raises(SettingError, match=r"progress function .* 16 texts are there"):
+                read(found)
+            refused.append(read)
+
+    later = []
+    texts = [f"{TEXTS[0]} {n}" for n in range(40)]
+    found = piste.explain(iter(texts), classifier(), "occlusion", progress=watch)
+    later.append(found)
+    assert len(found[:17]) == 17
+    assert seen
+    assert {text for _, text in seen} == {texts[0]}
+    assert len(refused) == 4 * len(seen)
+    later.clear()
+    assert [one.text for one in found] == texts
+
+
+def test_progress_that_lets_the_error_through_ends_the_list():
+    later = []
+    found = piste.explain(
+        iter(TEXTS * 10), classifier(), "occlusion", progress=lambda *_: len(later[0])
+        if later else None
+    )  # fmt: skip
+    later.append(found)
+    for _ in range(2):
+        with pytest.raises(SettingError, match="progress function"):
+            list(found)
+    assert not found.is_complete
+
+
 def test_progress_that_raises_leaves_no_thread_behind():
     def stop(done, _planned):
         if done:

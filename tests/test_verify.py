@@ -11,6 +11,8 @@ import torch
 import piste
 from piste.methods import METHODS, remade
 from piste.models.fingerprint import identity
+from piste.result.facts import Fidelity
+from piste.verify.new_parts import NEW, drawn_from
 from tests.contracts.methods import quick
 from tests.planted import additive
 from tests.render.samples import feel, sample
@@ -33,6 +35,7 @@ def test_an_explanation_holds_on_its_model(demo):
     found = made_again(piste.explain(SENTENCE, demo), demo)
     assert found.holds
     assert set(outcomes(found).values()) == {"holds"}
+    assert len(outcomes(found)) == 11
     assert str(found).startswith("The explanation holds.")
     assert found.again.record.fingerprint == found.explanation.record.fingerprint
 
@@ -105,6 +108,10 @@ def test_another_model_is_found_by_its_answers():
         "answers": "fails",
         "sets": "fails",
         "scores": "fails",
+        "errors": "unknown",
+        "fidelity": "unknown",
+        "pairs": "unknown",
+        "new parts": "unknown",
         "versions": "holds",
     }
     assert not found.holds
@@ -276,6 +283,74 @@ def test_every_recorded_number_is_compared(demo):
         found = piste.verify(forged(then, **changes), demo)
         assert not found.holds, check
         assert outcomes(found)[check] == "fails", check
+
+
+def fidelity_of(then, **changes):
+    return Fidelity({kind: replace(one, **changes) for kind, one in then.fidelity.checks.items()})
+
+
+def smaller(then, factor=100.0):
+    return {name: error / factor for name, error in then.errors.items()}
+
+
+FORGERIES = {
+    "all errors": ("errors", lambda then: {"errors": smaller(then)}),
+    "one error": ("errors", lambda then: {"errors": {**then.errors, "effect": one_error(then)}}),
+    "no errors": ("errors", lambda then: {"errors": {"effect": then.errors["effect"]}}),
+    "how sure": ("errors", lambda then: {"stopped": replace(then.stopped, spread=1e-4)}),
+    "R²": ("fidelity", lambda then: {"fidelity": fidelity_of(then, r2=0.9999)}),
+    "typical error": ("fidelity", lambda then: {"fidelity": fidelity_of(then, rmse=0.01)}),
+    "how many": ("fidelity", lambda then: {"fidelity": fidelity_of(then, samples=5900)}),
+    "no R²": ("fidelity", lambda then: {"fidelity": None}),
+    "no flip": ("sets", lambda then: {"flip": None}),
+    "no core": ("sets", lambda then: {"core": None}),
+    "errors of pairs": ("pairs", lambda then: {"parts": replace(then.parts, inflation=1e-9)}),
+    "error bars": ("new parts", lambda then: {"parts": replace(then.parts, inflation=1e-9)}),
+}
+
+
+def one_error(then):
+    errors = then.errors["effect"].copy()
+    errors[1] /= 100
+    return errors
+
+
+@pytest.fixture(scope="module")
+def honest(demo):
+    return piste.explain(SENTENCE, demo)
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_claims_that_were_raised_or_taken_out_are_found(name, honest, demo):
+    check, change = FORGERIES[name]
+    found = made_again(forged(honest, **change(honest)), demo)
+    assert outcomes(found)[check] == "fails", str(found)
+    assert not found.holds
+    assert found.again is not None
+
+
+def test_error_bars_are_tried_on_parts_that_were_never_asked(honest, demo):
+    """Without making the explanation again: the method is not known here."""
+    theirs = replace(honest, method="theirs")
+    assert outcomes(made_again(theirs, demo))["new parts"] == "holds"
+    sure = replace(theirs, parts=replace(honest.parts, inflation=1e-9))
+    found = made_again(sure, demo)
+    assert found.again is None
+    assert [name for name, outcome in outcomes(found).items() if outcome == "fails"] == [
+        "new parts"
+    ]
+    better = replace(theirs, fidelity=fidelity_of(honest, rmse=0.001))
+    assert outcomes(made_again(better, demo))["new parts"] == "fails"
+    new = {tuple(np.flatnonzero(part)) for part in drawn_from(honest)}
+    asked = {tuple(np.flatnonzero(part)) for part in honest.parts.parts}
+    assert len(new) == NEW
+    assert not new & asked
+
+
+def test_a_text_of_which_all_was_asked_has_no_new_parts(demo):
+    found = made_again(piste.explain("A superb film", demo), demo)
+    assert outcomes(found)["new parts"] == "unknown"
+    assert found.holds
 
 
 def test_a_model_that_moved_little_is_found_by_its_answers(demo):

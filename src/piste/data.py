@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from piste.errors import FileError, SettingError, kind_of
+from piste.errors import FileError, SettingError, few, kind_of, nearest
 from piste.rows import objects
 from piste.rows.files import rows_of_files
 from piste.rows.row import PROBLEM, RawRow, missing
@@ -110,12 +110,17 @@ def held(source: Texts) -> Texts:
 
 
 def _check_columns(row: RawRow, source: Texts, columns: Columns) -> None:
-    if columns.text not in row:
-        raise FileError(
-            f"{_capital(source_name(source))[:200]} has no column {columns.text!r}.",
-            f"Name the text's column (--text-column, Columns(text=...)); there are"
-            f" {', '.join(map(str, row))[:300]}.",
-        )
+    if columns.text in row:
+        return
+    # A row of pandas has its place in the index besides, which is no column.
+    names = [str(name) for name in getattr(source, "columns", row)]
+    like = nearest(columns.text, names) or (names[0] if names else "review")
+    there = f"there are {few(names)}."
+    raise FileError(
+        f"{_capital(source_name(source))[:200]} has no column {columns.text!r}.",
+        f"Say which one holds the text: columns=piste.Columns(text={like!r}); {there}",
+        f"Say which one holds the text: --text-column {like}; {there}",
+    )
 
 
 def _capital(name: str) -> str:

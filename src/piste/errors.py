@@ -16,17 +16,19 @@ JOINERS = "\u200c\u200d"  # emoji and Persian need them
 
 
 class PisteError(Exception):
-    """A mistake a user can mend. The message is the cause, then the remedy."""
+    """A mistake a user can mend. The message is the cause, then the remedy.
 
-    def __init__(self, cause: str, remedy: str) -> None:
+    command: the remedy for whoever is on the command line, where it is another there.
+    """
+
+    def __init__(self, cause: str, remedy: str, command: str | None = None) -> None:
         self.cause, self.remedy = printable(cause), printable(remedy)
+        self.command = self.remedy if command is None else printable(command)
         super().__init__(f"{self.cause} {self.remedy}".strip())
 
-    def __reduce__(self) -> tuple[type["PisteError"], tuple[str, str]]:
-        return type(self), (
-            self.cause,
-            self.remedy,
-        )  # from a worker process to the one it works for
+    def __reduce__(self) -> tuple[type["PisteError"], tuple[str, str, str]]:
+        # from a worker process to the one it works for
+        return type(self), (self.cause, self.remedy, self.command)
 
 
 def printable(text: str) -> str:
@@ -83,15 +85,19 @@ def choices(
 
     elsewhere: names that other libraries use, in small letters with hyphens, and ours for them.
     """
-    # Imported here: an error path, and `difflib` is not free at start-up.
-    import difflib
-
     plain = str(given).strip().lower().replace("_", "-").replace(" ", "-")
-    known = {own.lower(): own for own in valid}
-    near = [known[name] for name in difflib.get_close_matches(plain, list(known), n=1)]
-    near = [elsewhere[plain]] if elsewhere and plain in elsewhere else near
-    guess = f"Did you mean {near[0]!r}? " if near else ""
+    near = elsewhere[plain] if elsewhere and plain in elsewhere else nearest(plain, valid)
+    guess = f"Did you mean {near!r}? " if near else ""
     return SettingError(f"There is no {name} {str(given)!r}.", f"{guess}Valid: {few(valid)}.")
+
+
+def nearest(given: str, valid: Sequence[str]) -> str | None:
+    """The name that was probably meant; None where none is like it."""
+    import difflib  # on an error path, and not free at start-up
+
+    known = {own.lower(): own for own in valid}
+    near = difflib.get_close_matches(given.lower(), list(known), n=1)
+    return known[near[0]] if near else None
 
 
 def few(names: Sequence[object], most: int = 30) -> str:

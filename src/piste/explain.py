@@ -22,7 +22,7 @@ from piste.methods.base import Attribution, Method
 from piste.methods.every_class import MOST, explain_every_class
 from piste.models.fingerprint import identity
 from piste.models.loading import as_classifier
-from piste.models.pairs import one_text_note
+from piste.models.pairs import text_notes
 from piste.models.protocol import Classifier
 from piste.models.query import Meter, OnRound, Query
 from piste.models.sharing import THREADS, Gathering
@@ -136,7 +136,7 @@ class _Asking:
         budget: int | None,
         more: dict[str, Any],
     ) -> _Asking:
-        _refuse_swapped(classifier, more)
+        _refuse_swapped(classifier, method, more)
         shared = {name: more.pop(name, None) for name in ("rounds", "answers", "gathering")}
         options = Options.of(target=target, unit=unit, seed=seed, budget=budget, **more)
         return cls(as_classifier(classifier), choose_method(method, options), options, **shared)
@@ -168,8 +168,13 @@ class _Asking:
         return replace(self, gathering=gathering).explain(example.text, example.pair)
 
 
-def _refuse_swapped(classifier: object, more: dict[str, Any]) -> None:
-    """The method goes by name, and the model is the second argument."""
+def _refuse_swapped(classifier: object, method: object, more: dict[str, Any]) -> None:
+    """The method goes by name and has its own settings; the model is the second argument."""
+    if isinstance(classifier, Method):
+        kind = type(classifier).__name__
+        raise SettingError(
+            f"A {kind} is a method, not a model.", f"Give it by name: method=piste.{kind}(...)."
+        )
     if isinstance(classifier, str) and classifier in METHODS and not Path(classifier).is_dir():
         raise SettingError(
             f"{classifier!r} is a method, not a model.", f'Give it by name: method="{classifier}".'
@@ -178,6 +183,15 @@ def _refuse_swapped(classifier: object, more: dict[str, Any]) -> None:
         raise SettingError(
             "There is no setting 'model'.", "Give the model after the text: explain(text, model)."
         )
+    unknown = [name for name in more if name not in Options.names()]
+    chosen = METHODS.get(method) if isinstance(method, str) else method
+    own = chosen.settings() if unknown and isinstance(chosen, Method) else {}
+    for name in unknown:
+        if name in own:
+            raise SettingError(
+                f"{name!r} is a setting of the method, not of explain.",
+                f"Give the method with it: method=piste.{type(chosen).__name__}({name}=...).",
+            )
 
 
 def _many(
@@ -283,7 +297,8 @@ def _explained(encoding: Encoding, query: Query, plan: _Plan) -> Explanation:
         core=attribution.core,
         second=encoding.second,
         notes=(
-            *(() if encoding.second is not None else one_text_note(classifier.labels)),
+            *text_notes(classifier, encoding.second is not None),
+            *options.marks_note(encoding.text),
             *encoding.notes,
             *displaced(encoding, own_spans(encoding, options), decision.players.places),
             *attribution.notes,

@@ -8,6 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from piste.data import SECOND, Example, no_second
@@ -72,6 +73,7 @@ class Explanations(Sequence[Result]):
         self._done = [(Example(str(n), one.text), one) for n, one in enumerate(results)]
         self._rest: Iterator[Pairing] | None = None  # None: all are there
         self._broken: Exception | None = None  # why the rest will never come
+        self._filling: int | None = None  # the thread that is explaining the next of them
 
     @classmethod
     def of(cls, stream: Iterator[Pairing], *, at_once: bool) -> Explanations:
@@ -107,13 +109,18 @@ class Explanations(Sequence[Result]):
         return self._rest is None
 
     def to_pandas(self, rows: Literal["players", "texts"] = "players") -> pandas.DataFrame:
-        """A data frame, one row a player (its text's `id`, place and scores), or one row a text."""
+        """A data frame, one row a player or one row a text.
+
+        A player has the columns of `Explanation.to_pandas`, and before them `index` (of its text),
+        `id`, `position` in the text, and `target`, the label that positive scores speak for.
+        """
         from piste.result.exports import data_frame
-        from piste.runs.in_memory import tables
+        from piste.runs.in_memory import texts_table
 
         if rows not in TABLES:
             raise choices("kind of rows", rows, TABLES)
-        return data_frame(tables(self._all())[rows])
+        every = self._all()
+        return data_frame(_players(every) if rows == "players" else texts_table(every))
 
     def to_parquet(self, folder: str | os.PathLike[str]) -> None:
         """The folder that `piste run` writes: for `piste summary`, DuckDB, Spark, pandas."""
@@ -143,15 +150,30 @@ class Explanations(Sequence[Result]):
 
     def _fill(self, most: int | None = None) -> None:
         """Explain until there are so many, or all; one thread at a time."""
-        if self._rest is None:
+        if self._rest is None or (most is not None and len(self._done) >= most):
             return
+        if self._filling == get_ident():
+            raise SettingError(
+                "What is not explained yet was read by the progress function of its own"
+                f" explanation; {counted(self._done)} {'is' if len(self._done) == 1 else 'are'}"
+                " there so far.",
+                "Read no more than those from a progress function, or wait until the texts are"
+                " explained.",
+            )
         with lock_for(self):
-            while self._rest is not None and (most is None or len(self._done) < most):
-                pairing = self._next(self._rest)
-                if pairing is None:
-                    self._rest = None
-                else:
-                    self._done.append(pairing)
+            self._filling = get_ident()
+            try:
+                self._go_on(most)
+            finally:
+                self._filling = None
+
+    def _go_on(self, most: int | None) -> None:
+        while self._rest is not None and (most is None or len(self._done) < most):
+            pairing = self._next(self._rest)
+            if pairing is None:
+                self._rest = None
+            else:
+                self._done.append(pairing)
 
     def _next(self, rest: Iterator[Pairing]) -> Pairing | None:
         """The next one, None at the end. What ended them early is raised every time: a generator
@@ -218,6 +240,28 @@ class Explanations(Sequence[Result]):
         from piste.render.many import fragment
 
         return fragment(self._done, self.is_complete)
+
+
+def _players(pairings: Sequence[Pairing]) -> dict[str, list[Any]]:
+    """The columns of all players of all texts."""
+    from piste.result.exports import columns, score_names
+
+    results = [result for _, result in pairings if isinstance(result, Explanation)]
+    names = score_names(results)
+    table: dict[str, list[Any]] = {}
+    for index, (example, result) in enumerate(pairings):
+        if not isinstance(result, Explanation):
+            continue
+        count = len(result.players)
+        own: dict[str, list[Any]] = {
+            "index": [index] * count,
+            "id": [example.id] * count,
+            "position": list(range(count)),
+            "target": [result.target.label] * count,
+        }
+        for name, cells in (own | columns(result, names)).items():
+            table.setdefault(name, []).extend(cells)
+    return table
 
 
 def _needed(part: slice) -> int | None:

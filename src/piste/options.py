@@ -31,6 +31,7 @@ LONG = ("truncate", "windows")
 Effort = Literal["quick", "light", "normal", "thorough"]
 EFFORTS: tuple[Effort, ...] = get_args(Effort)
 ALL = "all"  # as a target: every class
+WORDS_SHOWN = 10  # of the strongest, on every surface that does not show all
 BATCH_TOKENS = 8192  # big batches of short sequences: many small ones are several times slower
 Check = Callable[[str, Any], Any]  # a setting's name and value; returns the value as it is used
 
@@ -239,10 +240,25 @@ class Options:
         """Whether units are given, in whatever form."""
         return bool(self.spans or self.pair_spans or self.marks)
 
+    def marks_note(self, text: str) -> tuple[str, ...]:
+        """The note on marks in a text, where nobody has said that they are marks."""
+        found = None if self.has_spans else re.search(r"\[\[[^\[\]]+\]\]", text)
+        if found is None:
+            return ()
+        return (
+            f"The text holds {OPEN}...{CLOSE}, and the brackets were read as they stand. If they"
+            " mark units of your own, use marks=True (--marks).",
+        )
+
+    @classmethod
+    def names(cls) -> list[str]:
+        """What the settings are called."""
+        return [field.name for field in dataclasses.fields(cls)]
+
     @classmethod
     def of(cls, **given: Any) -> Options:
         """Options from keywords; one that does not exist is an error that guesses the name."""
-        names = [field.name for field in dataclasses.fields(cls)]
+        names = cls.names()
         for name in given:
             if name not in names:
                 raise choices("setting", name, names)
@@ -250,7 +266,7 @@ class Options:
 
     def named(self) -> dict[str, Any]:
         """The settings as keywords."""
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {name: getattr(self, name) for name in self.names()}
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; a lexicon by its file, or by the number of its words."""

@@ -263,6 +263,34 @@ def test_a_text_without_quotes(command):
     assert 'Put it in quotes: "The plot is thin"' in str(found.exception)
 
 
+@pytest.mark.parametrize(
+    ("command", "more", "said"),
+    [
+        ("explain", "lime", "For a method: --method lime"),
+        ("explain", "shap", "For a method: --method kernel-shap"),
+        ("compare", "lime", "For a method: --methods lime"),
+        ("explain", "my-org/my-model", "For a model: --model my-org/my-model"),
+        ("explain", "A bad film.", 'For a second text: --pair "A bad film."'),
+        ("explain", "\x1b[2J", "else name its option: --method"),
+    ],
+)
+def test_a_second_argument_wants_an_option(command, more, said):
+    found = CliRunner().invoke(app, [command, "A good film.", more])
+    assert isinstance(found.exception, piste.PisteError)
+    assert said in str(found.exception)
+    assert ("in quotes" in str(found.exception)) == ("else" in said)
+    assert str(found.exception).isprintable()
+
+
+def test_a_remedy_is_that_of_the_command_line(tmp_path):
+    path = tmp_path / "data.jsonl"
+    path.write_text('{"review": "good"}\n')
+    found = run("run", str(path), "--out", str(tmp_path / "out"))
+    assert found.returncode == 2
+    assert b"--text-column review" in found.stderr
+    assert b"Columns(" not in found.stderr
+
+
 def test_units_of_ones_own_on_the_command_line(tmp_path):
     marked = "The [[plot is thin]], but [[the acting is superb]]."
     given = {

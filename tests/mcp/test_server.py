@@ -11,6 +11,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 import piste
+from piste.mcp import tools
 from piste.mcp.server import server
 from tests.pages.transcripts import differs
 from tests.web.servers import TEXT, toy
@@ -142,6 +143,8 @@ def test_what_turns_the_decision_is_verified():
         ("predict_without", {"text": TEXT, "words": [99]}, "The last is"),
         ("predict_without", {"text": "good", "words": ["good"]}, "Leave at least one"),
         ("predict_without", {"text": TEXT, "words": []}, "Give words of the text"),
+        ("predict_without", {"text": TEXT, "words": [True]}, "valid integer"),
+        ("predict_without", {"text": TEXT, "words": ["superb", False]}, "valid integer"),
         ("explain", {"text": TEXT, "model": "tyo"}, "Did you mean 'toy'?"),
         ("explain", {"text": TEXT, "target": "postive"}, "Did you mean 'positive'?"),
         ("explain", {"text": TEXT, "target": "all"}, "Name the label"),
@@ -152,6 +155,42 @@ def test_mistakes_are_answers_that_say_what_to_do(name, arguments, said):
     (answer,) = asked((name, arguments))
     assert answer.is_error
     assert said in words_of(answer)
+
+
+def test_a_label_called_all_can_be_asked_for():
+    def of_all():
+        return piste.from_function(
+            lambda texts: [[1.0, float("good" in text)] for text in texts], ["some", "all"]
+        )
+
+    calls = [
+        ("explain", {"text": "a good film", "target": "all"}),
+        ("predict_without", {"text": "a good film", "target": "all", "words": ["good"]}),
+        ("compare", {"text": "a good film", "target": "all", "methods": ["context", "occlusion"]}),
+    ]
+    answers = asked(*calls, load={"of all": of_all})
+    assert not any(answer.is_error for answer in answers)
+    assert answers[0].structured_content["decision"]["label"] == "all"
+    assert answers[1].structured_content["score"] == pytest.approx(-1.0)
+
+
+def test_what_is_asked_about_is_not_forgotten(monkeypatch):
+    """Of two texts too many, those go that nobody has asked about for longest."""
+    monkeypatch.setattr(tools, "KEPT", 2)
+    held = tools.Tools({"toy": toy})
+    first, second, third = (tools.Question(text) for text in ("good", "good film", "bad film"))
+    kept = held.explained(first)
+    held.explained(second)
+    assert held.explained(first) is kept
+    held.explained(third)
+    assert held.explained(first) is kept
+    assert list(held.recent) == [third, first]
+
+
+def test_truth_is_no_word():
+    explanation = piste.explain(TEXT, toy())
+    with pytest.raises(piste.PisteError, match="True is neither a word nor a number"):
+        tools.places(explanation, [True])
 
 
 def test_a_model_that_does_not_load_says_why_and_is_tried_again():

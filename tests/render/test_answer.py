@@ -9,7 +9,10 @@ import pytest
 
 import piste
 from piste.models.protocol import Classifier
+from piste.options import WORDS_SHOWN
 from piste.render import answer, waterfall
+from piste.render.terminal import View, as_text
+from piste.render.waterfall_chart import chart
 from piste.result.explanation import Explanation
 from tests.planted import additive
 from tests.render.samples import in_context, sample
@@ -99,6 +102,55 @@ def test_an_answer_that_words_speak_against() -> None:
     assert answer.sentence(unlikely).startswith("yes (12 %): “bad” speaks against it.")
 
 
+def test_the_sentence_has_the_word_at_the_top_of_the_table() -> None:
+    """As a reason, or as what speaks for the other side: both go by the same order."""
+    said = answer.sentence(of(f"good fine dull {REST}", additive({"good": 3, "dull": -4})))
+    assert "“good”" not in said  # it says no, because of “dull”
+    mixed = of(f"good fine dull {REST}", additive({"good": 3, "fine": 2.9, "dull": -4}))
+    assert mixed.top(1)[0].player.text == "dull"
+    said = answer.sentence(mixed)
+    assert "mainly because of “good” and “fine”, although “dull” speaks against it." in said
+    stars = piste.from_function(
+        additive({"good": 3, "fine": 2.9, "dull": -4}), ["stars"], outputs="raw"
+    )
+    said = answer.sentence(piste.explain(f"good fine dull {REST}", stars))
+    assert "raised mainly by “good” and “fine”, although “dull” lowers it." in said
+    other = answer.sentence(
+        of(f"good fine dull {REST}", additive({"good": 3, "dull": -4}), target="yes")
+    )
+    assert "“dull” speaks against it" in other
+    weaker = answer.sentence(of(f"good dull {REST}", additive({"good": 3, "dull": -2})))
+    assert "although" not in weaker
+
+
+def test_a_stronger_word_for_it_is_told_where_others_speak_against_it() -> None:
+    weights = {"good": 3, "dull": -2, "bad": -2}
+    said = answer.sentence(of(f"good dull bad {REST}", additive(weights), target="yes"))
+    assert "speak against it and “good” for it." in said
+
+
+def test_a_word_of_two_texts_is_named_with_its_text() -> None:
+    def alike(pairs: list[tuple[str, str]]) -> np.ndarray:
+        words = [set(first.split()) & set(second.split()) for first, second in pairs]
+        return np.array([3.0 * ("sleeps" in same) - 1.0 for same in words])
+
+    def logits(pairs: list[tuple[str, str]]) -> np.ndarray:
+        return np.stack([alike(pairs), 0 * alike(pairs), -alike(pairs)], axis=1)
+
+    texts = ("a man sleeps", "nobody here sleeps")
+    plain = piste.from_function(alike, ["unlike", "alike"])
+    said = answer.sentence(piste.explain(texts[0], plain, pair=texts[1]))
+    assert "“sleeps” (text 1) + “sleeps” (text 2)" in said
+    labels = ["Entailment", "neutral", "CONTRADICTION"]
+    inference = piste.explain(texts[0], piste.from_function(logits, labels), pair=texts[1])
+    assert "“sleeps” (premise) + “sleeps” (hypothesis)" in answer.sentence(inference)
+    assert "sleeps (hypothesis)" in str(inference)
+    assert "(text " not in str(inference)
+    page = inference.to_html()
+    assert "<small>hypothesis</small>" in page
+    assert "<small>text " not in page
+
+
 def test_punctuation_is_a_reason_only_if_nothing_is_stronger() -> None:
     weights = {"good": 2.0, "!": 1.5, "film": 0.1}
     said = answer.sentence(of("good film ! of old", additive(weights)))
@@ -135,6 +187,21 @@ def test_the_steps_lead_from_base_to_score() -> None:
     )
     assert steps[-1].label.endswith(" other words")
     assert len(steps) == 5
+
+
+@pytest.mark.parametrize("others", [0, 1, 2])
+def test_all_surfaces_show_the_same_words(others: int) -> None:
+    words = {f"w{chr(97 + place)}": 3.0 - 0.1 * place for place in range(WORDS_SHOWN + others)}
+    explanation = of(" ".join(words), additive(words))
+    steps = [step.label for step in waterfall.steps(explanation)]
+    lines = as_text(explanation, View(brief=True)).split("(empty text)")[1].splitlines()[1:-1]
+    # A single other word stands where "1 other word" would.
+    named = WORDS_SHOWN + (others if others == 1 else 0)
+    assert len(steps) == named + (others > 1)
+    assert [line.split("  ")[1] for line in lines] == steps
+    drawn = chart(explanation, 600.0)
+    assert [bar.label for bar in drawn.bars[1:-1]] == steps
+    assert len(explanation.top()) == WORDS_SHOWN
 
 
 def test_scores_that_do_not_add_up_have_no_steps() -> None:

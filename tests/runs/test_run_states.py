@@ -116,6 +116,24 @@ def test_a_run_that_is_done_says_so(tmp_path):
     assert "4 texts in" in second
 
 
+def test_a_quiet_run_says_what_went_wrong_and_nothing_else(tmp_path, monkeypatch):
+    monkeypatch.setattr(progress, "EVERY", 0.0)  # off a terminal, a line for whatever is done
+    data = written(tmp_path / "data.jsonl")
+    arguments = ["run", str(data), "--method", "occlusion", "--out"]
+    told = CliRunner().invoke(app, [*arguments, str(tmp_path / "told")])
+    assert "4 texts in" in told.output
+    assert "Texts: " in told.stderr
+    found = CliRunner().invoke(app, [*arguments, str(tmp_path / "out"), "--quiet"])
+    assert (found.exit_code, found.output) == (0, "")
+    (rows,) = shards.read(tmp_path / "out", shards.TEXTS, ["id"])
+    assert len(rows["id"]) == 4
+    data.write_text(data.read_text() + json.dumps({"id": "e", "text": " "}) + "\n")
+    failed = CliRunner().invoke(app, [*arguments, str(tmp_path / "failed"), "--quiet"])
+    assert (failed.exit_code, failed.stdout) == (1, "")
+    assert "1 of 5 texts failed" in failed.stderr
+    assert "e: " in failed.stderr  # and which one
+
+
 def test_a_summary_of_an_unfinished_run_says_so(tmp_path, demo):
     data = written(tmp_path / "data.jsonl")
     piste.run(data, demo, tmp_path / "out", lexicon=True, refine=0)

@@ -269,3 +269,21 @@ class _Coded(dict):
 
 def three_words():
     return sample("ab cde fg", scores={"weight": np.array([1.0, 2.0, 4.0])}, primary="weight")
+
+
+def test_a_tokenizer_may_be_named(explanation, saved_tokenizer):
+    named, folder, tokenizer = saved_tokenizer
+    for given in (named, folder):
+        scores = explanation.token_scores(given)
+        assert scores.tolist() == explanation.token_scores(tokenizer).tolist()
+        assert len(scores) == len(tokenizer(TEXT)["input_ids"])
+    assert len(explanation.token_scores(explanation.model)) > 0  # the embedded model's own
+    with pytest.raises(PisteError, match="no directory"):
+        explanation.token_scores("./nothing")
+
+
+@pytest.fixture
+def saved_tokenizer(tmp_path, request):
+    tokenizer = request.getfixturevalue("wordpiece")
+    tokenizer.save_pretrained(tmp_path / "model")
+    return str(tmp_path / "model"), tmp_path / "model", tokenizer

@@ -132,7 +132,7 @@ def main() -> None:
         _refuse_gone(sys.argv[1:])
         app()
     except PisteError as error:
-        typer.echo(f"piste: {error}", err=True)
+        typer.echo(f"piste: {error.cause} {error.command}".rstrip(), err=True)
         sys.exit(2)
     except (KeyboardInterrupt, SystemExit) as end:
         # typer makes an exit of Ctrl-C, without a word

@@ -1,7 +1,7 @@
 """`piste check`: whether a model still decides for the same reasons as in a baseline."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,6 +9,9 @@ from piste.cli import options
 from piste.cli.common import check_paths, shown
 from piste.cli.run import STAGES
 from piste.errors import printable
+
+if TYPE_CHECKING:
+    from piste.runs.model_change import ModelChange
 
 FAILED, CHANGED = 1, 3  # exit codes
 
@@ -68,12 +71,7 @@ def check(
             device=device,
             trust_remote_code=trust_remote_code,
         )
-    kept = None if json == "-" else json
-    writers = (change.to_json, change.to_junit, change.to_markdown)
-    for path, write in zip((kept, junit, markdown), writers, strict=True):
-        if path is not None:
-            write(path)
-            typer.echo(f"Wrote {printable(str(path))}", err=True)
+    _write(change, json, junit, markdown)
     if json == "-":
         typer.echo(change.to_json())
     else:
@@ -82,3 +80,15 @@ def check(
         raise typer.Exit(CHANGED)
     if change.failed:
         raise typer.Exit(FAILED)
+
+
+def _write(
+    change: "ModelChange", json: str | None, junit: Path | None, markdown: Path | None
+) -> None:
+    """Write the reports that were asked for."""
+    kept = None if json == "-" else json
+    writers = (change.to_json, change.to_junit, change.to_markdown)
+    for path, write in zip((kept, junit, markdown), writers, strict=True):
+        if path is not None:
+            write(path)
+            typer.echo(f"Wrote {printable(str(path))}", err=True)

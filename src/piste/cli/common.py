@@ -80,11 +80,33 @@ def waiting(why: str) -> "Status":
     return Console(stderr=True).status(escape(why))
 
 
-def check_quotes(text: str | None, more: list[str]) -> None:
-    """A text without quotes comes in pieces."""
-    if more:
-        whole = printable(" ".join([text or "", *more]))
-        raise InputError("The text is not in quotes.", f'Put it in quotes: "{whole}"')
+def check_quotes(text: str | None, more: list[str], method_option: str = "--method") -> None:
+    """A text without quotes comes in pieces; what stands behind one in quotes wants an option."""
+    if not more:
+        return
+    whole = f"{text or ''} {' '.join(more)}"
+    quoted = " " in (text or "").strip() and (len(more) == 1 or all(" " in one for one in more))
+    if not quoted:
+        raise InputError("The text is not in quotes.", f'Put it in quotes: "{printable(whole)}"')
+    meant = _meant(more[0], method_option) or (
+        f'Put it in quotes: "{printable(whole)}", if it belongs to the text; else name its option:'
+        " --method, --model, --target, --pair."
+    )
+    raise InputError(f"Besides the text there is {printable(more[0])!r}.", meant)
+
+
+def _meant(word: str, method_option: str) -> str | None:
+    """The option that a word without one was probably meant for."""
+    from piste.methods import ELSEWHERE, METHODS  # heavy, and for an error
+
+    if word in METHODS or word.lower() in ELSEWHERE:
+        return f"For a method: {method_option} {ELSEWHERE.get(word.lower(), word)}"
+    name = printable(word)
+    if " " in word:
+        return f'For a second text: --pair "{name}"; to compare two texts: piste diff.'
+    if "/" in word or Path(word).is_dir():
+        return f"For a model: --model {name}"
+    return None
 
 
 def read(text: str | None, file: Path | None, command: str) -> str:

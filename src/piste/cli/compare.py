@@ -49,7 +49,7 @@ def compare(
     from piste.compare import SEVEN, named
     from piste.render.comparison_terminal import as_text, show
 
-    check_quotes(text, context.args)
+    check_quotes(text, context.args, "--methods")
     wanted = read(text, file, "compare")
     check_paths(outputs.json, outputs.html, outputs.figure)
     chosen = SEVEN if methods is None else listed(methods)

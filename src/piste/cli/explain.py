@@ -18,7 +18,7 @@ from piste.cli.common import (
     write,
 )
 from piste.errors import SettingError
-from piste.options import Options
+from piste.options import WORDS_SHOWN, Options
 
 if TYPE_CHECKING:
     from piste.models.protocol import Classifier
@@ -58,7 +58,7 @@ def explain(
     ] = None,
     api: Annotated[str, typer.Option(help="With --endpoint: chat or completions.")] = "chat",
     brief: options.Brief = False,
-    top: Annotated[int, typer.Option(help="Words to show.", min=1, **options.SHOWN)] = 10,
+    top: Annotated[int, typer.Option(help="Words to show.", min=1, **options.SHOWN)] = WORDS_SHOWN,
     help_scores: Annotated[
         bool,
         typer.Option(

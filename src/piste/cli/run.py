@@ -50,6 +50,10 @@ def run(
     ] = False,
     device: options.Device = None,
     trust_remote_code: options.TrustRemoteCode = False,
+    quiet: Annotated[
+        bool,
+        typer.Option("--quiet", help="Say nothing of what goes well: warnings and errors only."),
+    ] = False,
     **settings: Any,
 ) -> None:
     """Explain every text of a data set, usually with --effort light. Exit code 1 if some failed."""
@@ -66,8 +70,9 @@ def run(
     with LateBar("Working") as bar:
 
         def watch(stage: str, done: int, total: int | None) -> None:
-            bar.stage(STAGES[stage])
-            bar(done, total)
+            if not quiet:
+                bar.stage(STAGES[stage])
+                bar(done, total)
 
         report = piste.run(
             data,
@@ -86,11 +91,16 @@ def run(
             watch=watch,
             **settings,
         )
-    _tell(report)
+    if quiet:
+        _tell_failures(report)
+    else:
+        _tell(report)
     if to_hub is not None:
         from piste.runs.hub import to_hub as send
 
-        typer.echo(f"Sent to {send(report.folder, to_hub, private=not public)}")
+        sent = send(report.folder, to_hub, private=not public)
+        if not quiet:
+            typer.echo(f"Sent to {sent}")
     if report.failed:
         raise typer.Exit(1)
 
@@ -113,6 +123,17 @@ def _tell(report: "Report") -> None:
     if report.texts > report.failed:
         each = report.passes / (report.texts - report.failed)
         typer.echo(f"Cost: {each:,.1f} forward passes of a text on average.")
-    for reason in report.reasons:
-        typer.echo(f"  {printable(reason)}")
+    _tell_reasons(report, err=False)
     typer.echo(f"For an overview: piste summary {report.folder}")
+
+
+def _tell_failures(report: "Report") -> None:
+    """What went wrong, for who wants to hear of nothing else."""
+    if report.failed:
+        typer.echo(f"piste: {report.failed:,} of {report.texts:,} texts failed.", err=True)
+        _tell_reasons(report, err=True)
+
+
+def _tell_reasons(report: "Report", err: bool) -> None:
+    for reason in report.reasons:
+        typer.echo(f"  {printable(reason)}", err=err)

@@ -19,7 +19,7 @@ from piste.result.explanation import Explanation
 from piste.result.parts import PlayerSet
 from piste.result.scores import score
 
-WORDS, PAIRS = 10, 5  # in the words of an answer; the data holds all words
+PAIRS = 5  # in the words of an answer; the data holds all words
 
 
 @dataclass(frozen=True)
@@ -320,7 +320,7 @@ def _strongest(explanation: Explanation) -> list[str]:
         lines = [
             f"{name} of the strongest words (the empty text scores {signed(explanation.base)}):"
         ]
-    for row in explanation.top(WORDS):
+    for row in explanation.top():
         times = f" ({row.occurrences}×)" if row.occurrences > 1 else ""
         error = f" ±{row.errors[name]:.2f}" if name in row.errors else ""
         lines.append(f"  “{one_line(row.player.text)}”{times} {signed(row.scores[name])}{error}")

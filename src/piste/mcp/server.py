@@ -10,7 +10,7 @@ from anyio import from_thread
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult, ContentBlock, TextContent, ToolAnnotations
-from pydantic import Field, TypeAdapter
+from pydantic import Field, StrictInt, StrictStr, TypeAdapter
 
 from piste.errors import PisteError, SettingError
 from piste.extras import installed
@@ -45,7 +45,7 @@ Model = Annotated[
     str | None, Field(description="One of the models of this server; by default the first.")
 ]
 Removed = Annotated[
-    list[str | int],
+    list[StrictStr | StrictInt],  # true is no number here
     Field(
         description="Words as they stand in the text (every occurrence goes), or numbers of places"
         " (`index` in explain's words)."

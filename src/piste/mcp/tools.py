@@ -13,7 +13,7 @@ from piste.decision import Decision
 from piste.errors import InputError, SettingError, choices, few
 from piste.explain import explain
 from piste.models.protocol import Classifier
-from piste.options import ALL, Options
+from piste.options import Options
 from piste.progress import Progress
 from piste.result.explanation import Explanation
 
@@ -32,10 +32,12 @@ class Question:
     effort: str | None = None
     model: str | None = None
 
-    def options(self) -> Options:
-        if self.target == ALL:
+    def options(self, classifier: Classifier) -> Options:
+        """How it is explained; "all" is a label where the model has one of that name."""
+        options = Options.of(target=self.target, against=self.against, effort=self.effort)
+        if options.means_every_class(classifier.labels):
             raise SettingError("A tool speaks of one label.", "Name the label in target.")
-        return Options.of(target=self.target, against=self.against, effort=self.effort)
+        return options
 
 
 @dataclass(frozen=True)
@@ -71,15 +73,16 @@ class Tools:
         """The explanation by `context`, from the recent ones if it is there."""
         with self.lock:
             known = self.recent.get(question)
-        if known is not None:
-            return known
-        options = question.options()
+            if known is not None:
+                self.recent.move_to_end(question)  # it is asked about: others are forgotten first
+                return known
+        classifier = self.classifier(question.model)
         explanation = explain(
             question.text,
-            self.classifier(question.model),
+            classifier,
             pair=question.pair,
             progress=progress,
-            **options.named(),
+            **question.options(classifier).named(),
         )
         with self.lock:
             self.recent[question] = explanation
@@ -92,7 +95,9 @@ class Tools:
     ) -> Trial:
         """The model's own answer without these words, beside that to the whole text."""
         classifier = self.classifier(question.model)
-        decision = Decision.on(question.text, classifier, question.options(), question.pair)
+        decision = Decision.on(
+            question.text, classifier, question.options(classifier), question.pair
+        )
         players = decision.players
         kept = [index for index in range(len(players)) if index not in set(removed)]
         if not kept:
@@ -109,14 +114,15 @@ class Tools:
         measure: bool,
         progress: Progress | None = None,
     ) -> Comparison:
+        classifier = self.classifier(question.model)
         return compare(
             question.text,
-            self.classifier(question.model),
+            classifier,
             methods or SEVEN,
             pair=question.pair,
             measure=measure,
             progress=progress,
-            **question.options().named(),
+            **question.options(classifier).named(),
         )
 
 
@@ -132,6 +138,8 @@ def places(explanation: Explanation, words: Sequence[str | int]) -> list[int]:
 
 def _places(explanation: Explanation, word: str | int) -> list[int]:
     players = explanation.players
+    if isinstance(word, bool) or not isinstance(word, str | int):
+        raise InputError(f"{word!r} is neither a word nor a number.", 'Give ["superb"] or [3].')
     if isinstance(word, int):
         if not 0 <= word < len(players):
             raise InputError(f"There is no word number {word}.", f"The last is {len(players) - 1}.")

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from piste.decision import RAW
 from piste.render import together, trust, words
-from piste.render.clean import one_line
 from piste.render.shades import sided
 from piste.result.explanation import Explanation, Row
 from piste.result.facts import LOW
@@ -109,20 +108,38 @@ def _because(explanation: Explanation) -> str:
     joined = _joined(explanation, named)
     if not sided(explanation):
         return f"; {joined} weigh{'s' if len(named) == 1 else ''} most"
-    up, raw = _risen(explanation), explanation.target.scale == RAW
+    up, raw, other = _risen(explanation), explanation.target.scale == RAW, _stronger(explanation)
     doubt = "according to these scores " if unreliable(explanation) else ""
     share = _carry(explanation, named)
+    although = ""
+    if other is not None:
+        does = ("lowers" if up else "raises") if raw else "speaks against"
+        although = f", although {other} {does} it"
     if (up or raw) and share < MAINLY:
-        return f"; {doubt}{_scattered(explanation, joined, share)}"
+        return f"; {doubt}{_scattered(explanation, joined, share)}{although}"
     if raw:
-        return f", {doubt}{'raised' if up else 'lowered'} mainly by {joined}"
+        return f", {doubt}{'raised' if up else 'lowered'} mainly by {joined}{although}"
     if up:
-        return f", {doubt}mainly because of {joined}"
-    speak = "speaks" if len(named) == 1 else "speak"
+        return f", {doubt}mainly because of {joined}{although}"
+    speak = f"{'speaks' if len(named) == 1 else 'speak'} against it"
+    if other is not None:
+        speak += f" and {other} for it"
     if explanation.target.score > 0:
         start = words.signed(explanation.base or 0.0)
-        return f", although {joined} {speak} against it: the empty text already scores {start}"
-    return f": {joined} {speak} against it"
+        return f", although {joined} {speak}: the empty text already scores {start}"
+    return f": {joined} {speak}"
+
+
+def _stronger(explanation: Explanation) -> str | None:
+    """The word at the top of the table, where it speaks for the other side than the reasons.
+
+    Reasons say why the score is where it is; the table goes by size, whichever way.
+    """
+    first = explanation.top(1)[0]
+    on_its_side = (first.scores[explanation.primary] > 0) == _risen(explanation)
+    if on_its_side or not _counts(first, explanation):
+        return None
+    return _as_read(explanation, [first.player.group])
 
 
 def _scattered(explanation: Explanation, strongest: str, share: float) -> str:
@@ -160,7 +177,7 @@ def _reinforcing(explanation: Explanation, rows: list[Row]) -> list[frozenset[in
 
 
 def _as_read(explanation: Explanation, groups: list[int]) -> str:
-    """Words in the order of the text: “How” + “many”."""
+    """Words in the order of the text: “How” + “many”; of two texts, with the one it stands in."""
     firsts = {player.group: player for player in reversed(explanation.players)}
     players = sorted((firsts[group] for group in groups), key=lambda one: (one.segment, one.start))
-    return " + ".join(f"“{one_line(player.text)}”" for player in players)
+    return " + ".join(words.quoted(explanation, player) for player in players)

@@ -51,7 +51,7 @@ def table(explanation: Explanation, top: int, width: int) -> Table:
     Where the scores add up the bars lead from the base to the model's score, each from the end of
     the one before; else they go to both sides. Too narrow a terminal loses scores from the right.
     """
-    steps = waterfall.steps(explanation, top, slack=0)
+    steps = waterfall.steps(explanation, top)
     lines = _waterfall(explanation, steps, top) if steps else _both_sides(explanation, top)
     most = BAR if steps else 2 * HALF_BAR + 1
     key = _key(explanation, bool(steps))
@@ -207,7 +207,8 @@ def name_of(row: Row, explanation: Explanation) -> str:
 def _name(row: Row, explanation: Explanation) -> tuple[str, str]:
     """The word, and what is not cut where there is little room."""
     times = f" {row.occurrences}×" if row.occurrences > 1 else ""
-    which = f" (text {row.player.segment + 1})" if explanation.second is not None else ""
+    text = words.text_of(explanation, row.player)
+    which = f" ({text})" if text else ""
     return one_line(row.player.text, NAME - len(times) - len(which)), f"{times}{which}"
 
 

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from piste.arrays import FloatArray
+from piste.options import WORDS_SHOWN
 from piste.render import answer, rows, together, trust, waterfall, words
 from piste.render.clean import one_line, visible
 from piste.render.plain import captured
@@ -33,7 +34,7 @@ GROUND: RGB = (112, 112, 112)
 class View:
     """How much of an explanation is shown."""
 
-    top: int = 10  # words in the table
+    top: int = WORDS_SHOWN  # words in the table
     brief: bool = False  # warnings, the sentence and the table, and no more
     legend: bool = False  # what the scores mean, and how they came about
 

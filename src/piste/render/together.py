@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from piste.decision import RAW
 from piste.render.clean import one_line
-from piste.render.words import give_or_take, largest, listed, signed
+from piste.render.words import give_or_take, largest, listed, quoted, signed
 from piste.result.explanation import Explanation
 from piste.result.parts import SURE, Pair, PlayerSet, has_letters, is_sure
 
@@ -178,10 +178,8 @@ def named(explanation: Explanation, index: int) -> str:
         for place, other in enumerate(explanation.players)
         if other.text == player.text and other.segment == player.segment
     ]
-    places = [ordinal(same.index(index) + 1)] if len(same) > 1 else []
-    places += [f"text {player.segment + 1}"] if explanation.second is not None else []
-    place = f" ({', '.join(places)})" if places else ""
-    return f"“{one_line(player.text)}”{place}"
+    place = ordinal(same.index(index) + 1) if len(same) > 1 else ""
+    return quoted(explanation, player, place)
 
 
 def ordinal(number: int) -> str:

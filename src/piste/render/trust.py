@@ -9,7 +9,7 @@ from piste.methods import METHODS
 from piste.methods.base import MORE_BUDGET
 from piste.methods.lime import NEAR
 from piste.models.backends.function import UNSTEADY
-from piste.models.pairs import ONE_TEXT
+from piste.models.pairs import MISREAD
 from piste.options import EFFORTS
 from piste.render.words import percent, signed, typical
 from piste.result.explanation import Explanation, Target
@@ -77,7 +77,7 @@ def statements(explanation: Explanation) -> list[Statement]:
 
 def _warns(note: str) -> bool:
     """Whether a note says that the scores are not to be taken as they are."""
-    return any(phrase in note for phrase in (UNREAD, UNTOLD, MORE_BUDGET, NEAR, UNSTEADY, ONE_TEXT))
+    return any(phrase in note for phrase in (UNREAD, UNTOLD, MORE_BUDGET, NEAR, UNSTEADY, MISREAD))
 
 
 def _frame(explanation: Explanation) -> list[Statement]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from piste.options import WORDS_SHOWN
 from piste.render.clean import one_line
-from piste.render.words import NOTHING
+from piste.render.words import NOTHING, text_of
 from piste.result.explanation import Explanation, Row
 from piste.result.scores import score
 
-MOST = 8  # words with a step of their own
+SLACK = 1  # a single other word has the room that it would be counted in
 LABEL = 24  # characters of a word
 
 
@@ -28,20 +29,20 @@ class Step:
         return self.end - self.start
 
 
-def steps(explanation: Explanation, most: int = MOST, slack: int = 1) -> list[Step]:
+def steps(explanation: Explanation, most: int = WORDS_SHOWN) -> list[Step]:
     """The strongest words first, then all others as one step; they lead from base to score.
 
-    So few others as `slack` get a step each; of several words that do nothing, none has one. Empty
+    A single other word has a step of its own; of several words that do nothing, none has one. Empty
     where the scores do not add up from a base.
     """
     name = explanation.primary
     if explanation.base is None or not score(name).adds_up:
         return []
     rows = explanation.top(len(explanation.players))
-    shown = rows if len(rows) <= most + slack else rows[:most]
+    shown = rows if len(rows) <= most + SLACK else rows[:most]
     least = NOTHING * max((abs(row.scores[name]) for row in rows), default=0.0)
     visible = sum(abs(row.scores[name]) >= least for row in shown)
-    shown = shown if visible >= len(shown) - slack else rows[:visible]
+    shown = shown if visible >= len(shown) - SLACK else rows[:visible]
     here, done = explanation.base, []
     for row in shown:
         there = here + row.scores[name]
@@ -57,5 +58,6 @@ def steps(explanation: Explanation, most: int = MOST, slack: int = 1) -> list[St
 
 def _label(row: Row, explanation: Explanation) -> str:
     times = f" {row.occurrences}×" if row.occurrences > 1 else ""
-    which = f" (text {row.player.segment + 1})" if explanation.second is not None else ""
+    text = text_of(explanation, row.player)
+    which = f" ({text})" if text else ""
     return f"{one_line(row.player.text, LABEL)}{times}{which}"

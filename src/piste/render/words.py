@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from piste.decision import LOG_ODDS, RAW
+from piste.models.pairs import names_of
 from piste.render.clean import one_line
-from piste.result.explanation import Explanation, Target
+from piste.result.explanation import Explanation, Player, Target
 from piste.result.scores import CLASS, score
 
 NOTHING = 1e-3  # of the largest number beside it: a smaller one reads 0.00
@@ -141,6 +142,19 @@ def listed(names: Sequence[str]) -> str:
     if len(names) < 2:
         return "".join(names)
     return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def text_of(explanation: Explanation, player: Player) -> str:
+    """Which of two texts a word stands in: "text 2", "hypothesis"; nothing where there is one."""
+    if explanation.second is None:
+        return ""
+    return names_of(explanation.target.labels)[player.segment]
+
+
+def quoted(explanation: Explanation, player: Player, place: str = "") -> str:
+    """A word in a sentence: “sleeps”, “sleeps” (text 2), “sleeps” (1st, text 2)."""
+    where = ", ".join(filter(None, [place, text_of(explanation, player)]))
+    return f"“{one_line(player.text)}”" + (f" ({where})" if where else "")
 
 
 def told(explanation: Explanation) -> list[str]:

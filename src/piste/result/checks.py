@@ -8,13 +8,25 @@ from dataclasses import dataclass
 import numpy as np
 
 from piste.arrays import BoolArray, FloatArray
-from piste.errors import few
+from piste.errors import PisteError, few
+from piste.extras import versions
 from piste.result.explanation import Explanation
+from piste.result.facts import Fidelity
+from piste.result.parts import Pair
 from piste.result.scores import score
 
 BEYOND = 3.0  # standard errors: with the same seed, scores of the same model differ by rounding
 FIT_ROUNDING = 0.01  # of the strongest score: what a fit on another machine makes of rounding
 ADDED_UP = 1e-6  # of the scores' size: what rounding leaves of a sum
+# OpenVINO in place of torch moved errors by an eighth, R² by .0006, the typical error by 1 % and
+# interactions by 3 % of the strongest (`benchmarks/verification.py`); the limits leave room.
+SAME_ERROR = 0.5  # of the larger of two standard errors
+SMALL_ERROR = 0.1  # of the largest: smaller ones are compared with it
+SAME_R2, SAME_REST = 0.001, 0.05  # and of what R² leaves unexplained
+SAME_RMSE = 0.1
+PAIRS, FOUND_PAIRS = 10, 500  # compared, and among which they are looked for
+SAME_PAIR = 0.1  # of the strongest interaction
+NOT_MADE = "The file was changed, or made by another version: use the original, or explain again."
 HOLDS, FAILS, UNKNOWN = "holds", "fails", "unknown"
 
 
@@ -82,6 +94,128 @@ def _other_scores(then: Explanation, again: Explanation, name: str, beyond: Bool
     found = f"{int(beyond.sum()):,} of {len(beyond):,} {name}s differ, most “{word}”"
     advice = "Explain the text again, and look at both with piste diff."
     return Check("scores", FAILS, f"{found}: {signed(was)} recorded, {signed(now)} now", advice)
+
+
+def of_errors(then: Explanation, again: Explanation) -> Check:
+    """Whether standard errors, and how sure the strongest are said to be, come out again."""
+    lacking = [name for name in again.errors if name in then.scores and name not in then.errors]
+    if lacking:
+        return Check("errors", FAILS, f"no standard errors of {few(lacking)} recorded", NOT_MADE)
+    if not then.errors:
+        return Check("errors", UNKNOWN, f"{then.method} knows none")
+    for name, was in then.errors.items():
+        if name not in again.errors:
+            return Check("errors", FAILS, f"{again.method} knows none of {name}", NOT_MADE)
+        now, size = again.errors[name], float(np.abs(again.scores[name]).max(initial=0.0))
+        other = _other_errors(was, now, size)
+        if other.any():
+            worst = int(np.argmax(np.where(other, np.abs(was - now), 0.0)))
+            word, pair = few([then.players[worst].text]), f"±{was[worst]:.2g} recorded"
+            found = f"those of {name} differ, most “{word}”: {pair}, ±{now[worst]:.2g} now"
+            return Check("errors", FAILS, found, NOT_MADE)
+    sure = [None if one.stopped is None else one.stopped.spread for one in (then, again)]
+    if _other_number(*sure):
+        told = ["not said" if one is None else f"±{100 * one:.2g} %" for one in sure]
+        found = f"how sure the strongest scores are: {told[0]} recorded, {told[1]} now"
+        return Check("errors", FAILS, found, NOT_MADE)
+    count = sum(map(len, then.errors.values()))
+    return Check("errors", HOLDS, f"{count:,} standard errors, as made again")
+
+
+def _other_errors(was: FloatArray, now: FloatArray, size: float) -> BoolArray:
+    """Which standard errors differ by more than rounding makes of them, for scores of this size."""
+    both = np.maximum(was, now)
+    least = SMALL_ERROR * float(both.max(initial=0.0)) + ADDED_UP * size
+    return np.asarray(np.abs(was - now) > SAME_ERROR * np.maximum(both, least))
+
+
+def _other_number(was: float | None, now: float | None) -> bool:
+    if was is None or now is None:
+        return was is not now
+    return abs(was - now) > SAME_ERROR * max(was, now) + ADDED_UP
+
+
+def of_fidelity(then: Explanation, again: Explanation) -> Check:
+    """Whether the recorded R² and typical errors come out again."""
+    was, now = then.fidelity, again.fidelity
+    if was is None and now is None:
+        return Check("fidelity", UNKNOWN, "none is recorded")
+    if was is None or now is None or _other_fidelity(was, now):
+        told = f"{_fidelity(was)} recorded, {_fidelity(now)} now"
+        return Check("fidelity", FAILS, told, NOT_MADE)
+    return Check("fidelity", HOLDS, f"{_fidelity(was)}, as measured again")
+
+
+def _other_fidelity(was: Fidelity, now: Fidelity) -> bool:
+    if was.checks.keys() != now.checks.keys():
+        return True
+    for kind, one in was.checks.items():
+        other = now.checks[kind]
+        if one.samples != other.samples or (one.r2 is None) != (other.r2 is None):
+            return True
+        r2, other_r2 = one.r2 or 0.0, other.r2 or 0.0
+        if abs(r2 - other_r2) > SAME_R2 + SAME_REST * (1 - max(r2, other_r2)):
+            return True
+        if abs(one.rmse - other.rmse) > SAME_RMSE * max(one.rmse, other.rmse) + ADDED_UP:
+            return True
+    return False
+
+
+def _fidelity(fidelity: Fidelity | None) -> str:
+    if fidelity is None:
+        return "none"
+    worst = fidelity.worst
+    r2 = "no R²" if worst.r2 is None else f"R² {worst.r2:.4g}"
+    return f"{r2} on {worst.samples:,} (typical error {worst.rmse:.2g})"
+
+
+def of_pairs(then: Explanation, again: Explanation) -> Check:
+    """Whether the strongest interactions come out again, with their errors."""
+    try:
+        was, now = then.pairs(PAIRS), again.pairs(FOUND_PAIRS)
+    except PisteError:
+        return Check("pairs", UNKNOWN, "none are known")
+    if not was:
+        return Check("pairs", UNKNOWN, "none are known")
+    known = {(pair.first, pair.second): pair for pair in now}
+    largest = max(abs(pair.effect) for pair in (*was, *now[:1]))
+    for pair in was:
+        other = known.get((pair.first, pair.second))
+        if other is None or _other_pair(pair, other, largest):
+            told = "none" if other is None else f"{signed(other.effect)} ±{other.error:.2g}"
+            words = " + ".join(f"“{few([word])}”" for word in pair.words)
+            found = f"{words}: {signed(pair.effect)} ±{pair.error:.2g} recorded, {told} now"
+            return Check("pairs", FAILS, found, NOT_MADE)
+    return Check("pairs", HOLDS, f"the {len(was)} strongest, as made again")
+
+
+def _other_pair(was: Pair, now: Pair, largest: float) -> bool:
+    """Whether two forms of one interaction differ by more than sampling and rounding explain."""
+    room = BEYOND * math.sqrt(2) * now.error + SAME_PAIR * largest
+    errors = (np.array([was.error]), np.array([now.error]))
+    return abs(was.effect - now.effect) > room or bool(_other_errors(*errors, largest).any())
+
+
+def of_sets(then: Explanation, again: Explanation) -> Check | None:
+    """The check that fails where a set was found again that the file does not have."""
+    for name, what in (("flip", "turns"), ("core", "keeps")):
+        found = getattr(again, name)
+        if getattr(then, name) is None and found is not None:
+            words = few([repr(word) for word in found.words])
+            told = f"none {what} the decision, says the file; {words} does"
+            return Check("sets", FAILS, told, NOT_MADE)
+    return None
+
+
+def of_versions(explanation: Explanation) -> Check:
+    """Other versions are no fault: they are named for whoever looks for a reason."""
+    now = versions()
+    other = [
+        f"{name} {was} recorded, {now.get(name, 'none')} now"
+        for name, was in explanation.versions.items()
+        if now.get(name) != was
+    ]
+    return Check("versions", UNKNOWN if other else HOLDS, few(other) if other else "the same")
 
 
 def signed(number: float) -> str:

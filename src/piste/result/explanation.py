@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from piste.arrays import BoolArray, FloatArray
-from piste.errors import FileError, SettingError, choices, printable
+from piste.errors import FileError, SettingError, printable
 from piste.files import also_written
-from piste.options import whole_number
+from piste.options import WORDS_SHOWN, whole_number
 from piste.result.facts import Cost, Fidelity, FitReport, Record, Stopped
 from piste.result.formula import Formula
 from piste.result.parts import Pair, PartAnswers, PlayerSet, Prediction, unknown_parts
-from piste.result.scores import score
+from piste.result.scores import Errors, Scores, score
 
 if TYPE_CHECKING:
     import pandas
@@ -118,7 +118,17 @@ class Explanation:
     notes: tuple[str, ...] = field(default=())
     record: Record | None = None  # when, by which model and with which options; None in old files
 
-    def top(self, n: int = 10, by: str | None = None) -> list[Row]:
+    def __post_init__(self) -> None:
+        """Names that do not exist get an answer, and sets of players their words."""
+        words = [player.text for player in self.players]
+        own: dict[str, Any] = {"scores": Scores(self.scores), "errors": Errors(self.errors)}
+        for name in ("flip", "core"):
+            some: PlayerSet | None = getattr(self, name)
+            own[name] = some and some.told([words[index] for index in some.players])
+        for name, value in own.items():
+            object.__setattr__(self, name, value)
+
+    def top(self, n: int = WORDS_SHOWN, by: str | None = None) -> list[Row]:
         """The `n` players with the strongest score (absolute value), strongest first.
 
         Equal players are one row: their scores are summed where they add up, and else those of the
@@ -126,8 +136,6 @@ class Explanation:
         too: the bound that holds however the errors of equal players go together.
         """
         name = by or self.primary
-        if name not in self.scores:
-            raise choices("score", name, list(self.scores))
         n = whole_number("n", n, 0)
         rows = [self._row(members) for members in self._together(name)]
         rows.sort(key=lambda row: -abs(row.scores[name]))
@@ -187,13 +195,24 @@ class Explanation:
                 "Too little was asked of the model to tell which words act together.",
                 'Use effort="normal", or a larger budget.',
             )
-        assert self._surrogate is not None
-        return self._strongest[:n] if n <= MANY_PAIRS else _pairs(self._surrogate, n)
+        return self._strongest[:n] if n <= MANY_PAIRS else self._pairs(n)
 
     @cached_property
     def _strongest(self) -> list[Pair]:
         """As many pairs as renderings want; they ask several times."""
-        return [] if self._surrogate is None else _pairs(self._surrogate, MANY_PAIRS)
+        return self._pairs(MANY_PAIRS)
+
+    def _pairs(self, n: int) -> list[Pair]:
+        if self._surrogate is None:
+            return []
+        found = zip(*self._surrogate.strongest_pairs(n), strict=True)
+        pairs = [
+            Pair(int(a), int(b), float(effect), float(error)) for (a, b), effect, error in found
+        ]
+        return [
+            pair.told([self.players[index].text for index in (pair.first, pair.second)])
+            for pair in pairs
+        ]
 
     @cached_property
     def _surrogate(self) -> PartSurrogate | None:
@@ -279,7 +298,12 @@ class Explanation:
     # Other libraries' forms, and the pictures of `render`, lie to the right of this room: they are
     # loaded only when asked for.
     def to_pandas(self) -> pandas.DataFrame:
-        """A data frame, one row a player: its text and place, each score and `score_error`."""
+        """A data frame, one row a player in reading order.
+
+        Of any method: `word` (the player's text), `start`, `end`, `group`, `segment`, `score` (the
+        one that ranks) and `score_error`. Then each of its scores by name, with `name_error`; NaN
+        where the method knows none.
+        """
         from piste.result.exports import to_pandas
 
         return to_pandas(self)
@@ -300,7 +324,8 @@ class Explanation:
     ) -> FloatArray:
         """One score for every token that a tokenizer makes of this text [tokens].
 
-        tokenizer: the model's own or any other, of transformers or the library tokenizers.
+        tokenizer: any, of transformers or the library tokenizers; or the name or folder of a model,
+        whose tokenizer is loaded: that of this explanation's model is `explanation.model` by name.
         score: a name of `scores`; None: the primary one.
         spread: "split" divides a player's score equally among its tokens, so that sums stay the
         same; "repeat" gives each of them the whole score. A token over two players has its shares
@@ -316,6 +341,10 @@ class Explanation:
         """
         from piste.text.token_scores import token_scores
 
+        if isinstance(tokenizer, str | os.PathLike):
+            from piste.models.backends.pretrained import named_tokenizer
+
+            tokenizer = named_tokenizer(tokenizer)
         return token_scores(self, tokenizer, score or self.primary, spread, options)
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
@@ -350,14 +379,6 @@ class Explanation:
         from piste.render.terminal import as_text
 
         return as_text(self)
-
-
-def _pairs(surrogate: PartSurrogate, n: int) -> list[Pair]:
-    pairs, effects, errors = surrogate.strongest_pairs(n)
-    return [
-        Pair(int(first), int(second), float(effect), float(error))
-        for (first, second), effect, error in zip(pairs, effects, errors, strict=True)
-    ]
 
 
 def _plain(value: Any) -> Any:

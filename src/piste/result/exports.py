@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from piste.arrays import FloatArray
 from piste.errors import SettingError, choices
 from piste.extras import require
 from piste.result.explanation import Explanation
@@ -19,22 +21,40 @@ if TYPE_CHECKING:
 
 def to_pandas(explanation: Explanation) -> pandas.DataFrame:
     """One row a player, in reading order: what it is, its scores, and their standard errors."""
-    players, columns = explanation.players, places(explanation)
-    columns["group"] = [player.group for player in players]
-    if explanation.second is not None:
-        columns["segment"] = [player.segment for player in players]
-    for name, values in explanation.scores.items():
-        columns[name] = values.copy()
-        if name in explanation.errors:
-            columns[f"{name}_error"] = explanation.errors[name].copy()
-    return data_frame(columns)
+    return data_frame(columns(explanation, score_names([explanation])))
 
 
-def places(explanation: Explanation) -> dict[str, Any]:
+def columns(explanation: Explanation, names: Sequence[str]) -> dict[str, list[Any]]:
+    """Where each player stands, the score that ranks, and these scores: the same for any method.
+
+    Every score has a column of errors beside it; what a method has none of is not a number.
+    """
+    players = explanation.players
+    told = places(explanation)
+    told["group"] = [player.group for player in players]
+    told["segment"] = [player.segment for player in players]
+    for column, name in [("score", explanation.primary), *zip(names, names, strict=True)]:
+        told[column] = _numbers(explanation.scores, name, len(players))
+        told[f"{column}_error"] = _numbers(explanation.errors, name, len(players))
+    return told
+
+
+def score_names(explanations: Iterable[Explanation]) -> list[str]:
+    """The names of all their scores, in the order of the table of scores; others come last."""
+    names = list(dict.fromkeys(name for one in explanations for name in one.scores))
+    known = list(SCORES)
+    return sorted(names, key=lambda name: known.index(name) if name in SCORES else len(known))
+
+
+def _numbers(scores: Mapping[str, FloatArray], name: str, count: int) -> list[float]:
+    return scores[name].tolist() if name in scores else [math.nan] * count
+
+
+def places(explanation: Explanation) -> dict[str, list[Any]]:
     """The columns that identify each player: its text and position."""
     players = explanation.players
     return {
-        explanation.unit: [player.text for player in players],
+        "word": [player.text for player in players],  # whatever the unit
         "start": [player.start for player in players],
         "end": [player.end for player in players],
     }

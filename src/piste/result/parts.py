@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -28,8 +29,34 @@ class Prediction:
     error: float | None  # standard error; None where the explanation knows none
 
 
-@dataclass(frozen=True)
-class Pair:
+class WithWords:
+    """What names players by index, and knows their words where an explanation has told them.
+
+    The words are no field: they stand in the explanation, and files and tables have them there.
+    """
+
+    _words: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The players' words, in the order of their indices; empty where nobody has told them."""
+        return self._words
+
+    def told(self, words: Sequence[str]) -> Self:
+        """The same, with the words."""
+        with_them = copy(self)
+        object.__setattr__(with_them, "_words", tuple(words))  # the dataclass is frozen
+        return with_them
+
+    def _named(self, indices: Sequence[int]) -> str:
+        """ "'but' (5), 'superb' (9)"; hostile characters are escaped."""
+        if len(self.words) != len(indices):
+            return ", ".join(map(str, indices))
+        return ", ".join(f"{word!r} ({i})" for word, i in zip(self.words, indices, strict=True))
+
+
+@dataclass(frozen=True, repr=False)
+class Pair(WithWords):
     """Two players that act together: indices, and what both do beyond what each does alone.
 
     `effect` is the interaction: how much more the second does where the first is there than where
@@ -40,6 +67,10 @@ class Pair:
     second: int
     effect: float
     error: float
+
+    def __repr__(self) -> str:
+        two = self._named((self.first, self.second))
+        return f"<Pair {two}: effect {self.effect:+.3g} ±{self.error:.2g}>"
 
 
 def is_sure(effect: float, error: float) -> bool:
@@ -52,8 +83,8 @@ def has_letters(word: str) -> bool:
     return any(not unicodedata.category(character).startswith("P") for character in word)
 
 
-@dataclass(frozen=True)
-class PlayerSet:
+@dataclass(frozen=True, repr=False)
+class PlayerSet(WithWords):
     """Players that turn a decision when they are removed, or keep it when they are left alone.
 
     `predicted` and `error` are the explanation's; `score` and `label` are the model's own answer.
@@ -64,6 +95,9 @@ class PlayerSet:
     error: float
     score: float
     label: str
+
+    def __repr__(self) -> str:
+        return f"<PlayerSet {self._named(self.players)}: {self.label!r}, score {self.score:+.3g}>"
 
 
 @dataclass(frozen=True, eq=False)

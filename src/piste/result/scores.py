@@ -8,6 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar, NoReturn
+
+from piste.arrays import FloatArray
+from piste.errors import SettingError, choices
 
 CLASS = ": "  # in the name of a score that belongs to another class: "value: neutral"
 
@@ -102,3 +106,25 @@ UNKNOWN = Score("a score of the method {method}. {sides}")  # of a method from o
 def score(name: str) -> Score:
     """What the score of this name is; that of another class ("value: neutral") is the same."""
     return SCORES.get(name.split(CLASS, 1)[0], UNKNOWN)
+
+
+class NoSuchScore(SettingError, KeyError):
+    """A name that is not among the scores; a `KeyError` too, as of any dictionary."""
+
+    __str__ = Exception.__str__  # a KeyError's would be in quotes
+
+
+class Scores(dict[str, FloatArray]):
+    """An explanation's scores by name; one that is not there is an error that guesses the name."""
+
+    what: ClassVar[str] = "score"
+
+    def __missing__(self, name: object) -> NoReturn:
+        told = choices(self.what, name, list(self))
+        raise NoSuchScore(told.cause, told.remedy)
+
+
+class Errors(Scores):
+    """Their standard errors, of those that have any."""
+
+    what: ClassVar[str] = "standard error of"

@@ -5,7 +5,8 @@ Other libraries' objects are recognised by what they offer, so that none of them
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeGuard
 
 from piste.errors import InputError, few, kind_of
@@ -96,6 +97,7 @@ def _of_pandas(source: Any, text: str, identity: str) -> Iterator[RawRow]:
             | ({text: value} if isinstance(value, str) else {PROBLEM: _strange(value)})
             for name, value in zip(names, source.tolist(), strict=True)
         )
+    _check_names([str(column) for column in source.columns])
     columns = {
         str(column): source.iloc[:, place].tolist() for place, column in enumerate(source.columns)
     }
@@ -104,6 +106,17 @@ def _of_pandas(source: Any, text: str, identity: str) -> Iterator[RawRow]:
         {identity: name} | dict(zip(columns, cells, strict=True))
         for name, cells in zip(names, rows, strict=True)
     )
+
+
+def _check_names(names: Sequence[str]) -> None:
+    """Refuse a frame in which a name stands for several columns: which is meant, nobody knows."""
+    double = [name for name, times in Counter(names).items() if times > 1]
+    if double:
+        raise InputError(
+            f"The data frame has {names.count(double[0])} columns of the name {double[0]!r}.",
+            "Rename all but one of them, or leave them out:"
+            " frame.loc[:, ~frame.columns.duplicated()].",
+        )
 
 
 def _no_rows(source: Mapping[Any, Any]) -> InputError:

@@ -17,7 +17,7 @@ from piste.files import encodable, make_folder, write_atomic
 from piste.many import Failure, Pairing
 from piste.result.explanation import Explanation
 from piste.runs import shards
-from piste.runs.commits import PLAYERS, TEXTS, Destination, begin
+from piste.runs.commits import TEXTS, Destination, begin
 from piste.runs.manifest import ENDED, MANIFEST
 from piste.runs.run import SHARD
 from piste.runs.run_summary import RunFacts, Table, summed_up
@@ -28,12 +28,10 @@ from piste.runs.word_summary import Summary
 IN_MEMORY = "texts in memory"
 
 
-def tables(pairings: Sequence[Pairing]) -> dict[str, Table]:
-    """The two tables of a run, by columns; those of words that hold nothing are left out."""
-    shard = _shard(list(enumerate(pairings)))
-    texts = {name: cells for name, cells in shard.texts.items() if name != "stamp"}
-    known = {name: c for name, c in shard.players.items() if any(one is not None for one in c)}
-    return {TEXTS: texts, PLAYERS: known}
+def texts_table(pairings: Sequence[Pairing]) -> Table:
+    """A run's table of texts, by columns."""
+    texts = _shard(list(enumerate(pairings))).texts
+    return {name: cells for name, cells in texts.items() if name != "stamp"}
 
 
 def summarised(pairings: Sequence[Pairing]) -> Summary:

@@ -105,6 +105,8 @@ def compared(
     changed = beyond_chance([*(shift.chance for shift in shifts), fidelity.chance], alpha)
     sure = [shift for shift, is_sure in zip(shifts, changed, strict=False) if is_sure]
     sure.sort(key=lambda shift: -abs(shift.change))
+    named = {(shift.words, shift.label) for shift in sure}
+    below = [one for one in moved(shifts, alpha) if (one.words, one.label) not in named]
     words = [shift for shift in shifts if len(shift.words) == 1]
     return ModelChange(
         baseline=str(before.folder),
@@ -119,7 +121,7 @@ def compared(
         pairs=tuple(one for one in sure if len(one.words) == 2),
         flips=tuple(_flips(before, after, sorted(both))),
         fidelity=replace(fidelity, fell=bool(changed[-1])),
-        below=tuple(shift for shift in moved(shifts, alpha) if shift not in sure),
+        below=tuple(below),
         compared=len(words),
         rare=sum(shift.texts < FEW for shift in words),
         needed=needed(len(changed), alpha),

@@ -18,6 +18,7 @@ from piste.arrays import FloatArray
 from piste.errors import ModelError
 from piste.models import loading_errors
 from piste.models.backends.reading import Reader
+from piste.models.hub import check_connection
 from piste.threads import Switch, lock_for
 
 # Left unsaid, transformers asks on standard input whether to run the model's own code.
@@ -73,6 +74,7 @@ class QuietReader(Reader):
 
 def read(what: str, source: str, reader: Any) -> Any:
     """Call a `from_pretrained`, and say in one line what it could not find."""
+    check_connection(source)
     try:
         with quiet:
             return reader(source)
@@ -85,6 +87,11 @@ def load_tokenizer(source: Any, code: Mapping[str, bool] = NO_CODE) -> Any:
         return source
     make = partial(AutoTokenizer.from_pretrained, **code)
     return read(loading_errors.TOKENIZER, str(source), make)
+
+
+def named_tokenizer(model: str | os.PathLike[str]) -> Any:
+    """The tokenizer of a model by its name or folder, as for `piste.load`."""
+    return load_tokenizer(loading_errors.model_source(os.fspath(model)))
 
 
 def given_tokenizer(tokenizer: Any, model: Any, code: Mapping[str, bool] = NO_CODE) -> Any:

@@ -4,28 +4,22 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.special import expit
 
-from piste.arrays import FloatArray, Ragged
-from piste.decision import CENTRED, LOG_ODDS, Decision, resolve_target
-from piste.errors import PisteError, SettingError, few
-from piste.explain import explain
-from piste.extras import versions
+from piste.arrays import Ragged
+from piste.decision import LOG_ODDS
+from piste.errors import PisteError, few
 from piste.files import also_written
 from piste.lexicon import Lexicon
-from piste.methods import remade
 from piste.methods.base import Method
-from piste.methods.every_class import Classes
-from piste.models.fingerprint import difference, identity, rounding
+from piste.models.fingerprint import difference, identity
 from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier
-from piste.models.query import Meter, Query
-from piste.options import ALL, Options
 from piste.progress import Progress, watching
 from piste.result.checks import (
     ADDED_UP,
@@ -34,17 +28,21 @@ from piste.result.checks import (
     UNKNOWN,
     Check,
     adds_up,
+    of_errors,
+    of_fidelity,
+    of_pairs,
     of_scores,
+    of_sets,
+    of_versions,
     signed,
     sum_problem,
 )
 from piste.result.comparable import decided
 from piste.result.explanation import Explanation
-from piste.text.encoding import BETWEEN
+from piste.verify.new_parts import new_parts
+from piste.verify.trial import Trial, recorded
 
 __all__ = ["Check", "Verification", "verify"]
-
-_Words = Lexicon | str | os.PathLike[str] | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,8 +95,9 @@ def verify(
     """Ask the model again and make the explanation again, with the recorded settings.
 
     Tried are the file itself, the model's digests, its decision and probability, its answers to the
-    recorded parts of the text and to the sets that turn or keep the decision, and all scores, each
-    of which may move by three standard errors.
+    recorded parts of the text and to the sets that turn or keep the decision; all scores, each of
+    which may move by three standard errors; their errors, R² and the strongest interactions; and
+    whether the explanation predicts parts that were never asked as well as it claims.
 
     explanation: what `explain` returned, or the JSON file of it.
     classifier: the model to try it on; by default the embedded one.
@@ -106,123 +105,50 @@ def verify(
     """
     if not isinstance(explanation, Explanation):
         explanation = Explanation.from_json(explanation)
-    trial = _Trial.of(explanation, as_classifier(classifier))
+    trial = Trial.of(explanation, as_classifier(classifier))
     own = (_file(explanation), _model(explanation, trial.decision.query.classifier))
     if trial.decision.target.labels != explanation.target.labels:
         others = Check("decision", FAILS, "the model chooses from other labels", OTHER_LABELS)
         rest = [Check(name, UNKNOWN, "not tried: the labels differ") for name in TRIED[1:]]
         untried = [others, *rest]
-        return Verification(explanation, (*own, *untried, _versions(explanation)), None)
-    again, failed = None, None
+        return Verification(explanation, (*own, *untried, of_versions(explanation)), None)
+    again, why = None, None
     try:
         with watching(progress, "Asking the model") as told:
             again = trial.explained(method, lexicon, told)
     except PisteError as error:
-        failed = Check("scores", UNKNOWN, f"not made again: {error.cause}", error.remedy)
-    scores = failed or of_scores(explanation, again or explanation)
-    tried = (_decided(trial, again), _answers(trial), _sets(trial), scores)
-    return Verification(explanation, (*own, *tried, _versions(explanation)), again)
-
-
-TRIED = ("decision", "answers", "sets", "scores")
-OTHER_ANSWERS = "The model or the software around it has changed: do not rely on this explanation."
-OTHER_LABELS = "Use the model that was explained, or explain again."
-
-
-@dataclass(frozen=True)
-class _Trial:
-    """The explained text in front of the model of today."""
-
-    explanation: Explanation
-    decision: Decision  # towards what the model predicts now, of as much as it reads at once
-    options: Options
-
-    @classmethod
-    def of(cls, explanation: Explanation, classifier: Classifier) -> _Trial:
-        options = _options(explanation)
-        plain = replace(options, target=None, against=None, long="truncate")
-        text, pair = _texts(explanation)
-        return cls(explanation, Decision.on(text, classifier, plain, pair), options)
-
-    @property
-    def in_windows(self) -> bool:
-        return self.explanation.settings.get("long") == "windows"
-
-    @property
-    def whole(self) -> FloatArray:
-        """The model's answer to the text now [outputs]."""
-        answers = self.decision.logits(self.decision.players.whole)
-        return np.asarray(answers[0])
-
-    def towards(self) -> Decision:
-        """The decision towards what was explained, whatever is predicted now."""
-        target, classifier = self.explanation.target, self.decision.query.classifier
-        same = resolve_target(classifier, self.whole, target.index, target.against_index)
-        return replace(self.decision, target=same)
-
-    def scores(self, rows: Ragged) -> FloatArray:
-        """The explained number for rows of players [rows], on the scale of the explanation."""
-        decision = self.towards()
-        logits = decision.logits(rows)
-        if self.explanation.target.scale != CENTRED:
-            return decision.target_scores(logits)
-        classes = Classes.of(decision.query.classifier, self.whole, decision.target)
-        return classes.scores(logits)[:, 0]
-
-    def explained(
-        self,
-        method: Method | None,
-        lexicon: _Words,
-        progress: Progress | None,
-    ) -> Explanation:
-        """The explanation made again, of the same target."""
-        then = self.explanation
-        used = _lexicon(then, lexicon)
-        settings = replace(self.options, lexicon=used, refine=_refine(then, used)).named()
-        if settings["target"] != ALL:
-            settings |= {"target": then.target.index, "against": then.target.against_index}
-        text, pair = _texts(then)
-        chosen = method or remade(then.method, {} if used is not None else then.settings)
-        classifier = self.decision.query.classifier
-        return explain(text, classifier, chosen, pair=pair, progress=Meter(progress), **settings)
-
-
-def _texts(explanation: Explanation) -> tuple[str, str | None]:
-    if explanation.second is None:
-        return explanation.text, None
-    first = explanation.text[: explanation.second - len(BETWEEN)]
-    return first, explanation.text[explanation.second :]
-
-
-def _options(explanation: Explanation) -> Options:
-    """The recorded options without the lexicon; of old files, what stands in the explanation."""
-    if explanation.record is not None:
-        return Options.of(**{**explanation.record.options, "lexicon": None, "refine": None})
-    every = explanation.settings.get("target") == ALL
-    return Options.of(
-        target=ALL if every else explanation.target.index,
-        against=explanation.target.against_index,
-        unit=explanation.unit,
-        repeats=explanation.repeats,
-        long=explanation.settings.get("long", "truncate"),
-        seed=explanation.seed,
-        budget=explanation.budget,
-        tolerance=explanation.tolerance,
+        why = error
+    tried = (_decided(trial, again), _answers(trial), _sets(trial, again))
+    made = _made_again(explanation, again, why)
+    return Verification(
+        explanation, (*own, *tried, *made, new_parts(trial), of_versions(explanation)), again
     )
 
 
-def _lexicon(explanation: Explanation, given: _Words) -> _Words:
-    recorded = None if explanation.record is None else explanation.record.options.get("lexicon")
-    if given is None and "lexicon" in explanation.settings:
-        raise SettingError(
-            f"it was made with a lexicon ({recorded or 'not recorded'}).",
-            "Give the lexicon too (lexicon=, --lexicon FILE).",
-        )
-    return given
+def _made_again(
+    then: Explanation, again: Explanation | None, why: PisteError | None
+) -> list[Check]:
+    """What was computed from the answers, compared: errors only where the scores are the same."""
+    if again is None:
+        advice = "" if why is None else why.remedy
+        found = f"not made again: {'' if why is None else why.cause}"
+        rest = [Check(name, UNKNOWN, "not made again") for name in COMPUTED]
+        return [Check("scores", UNKNOWN, found, advice), *rest]
+    scores = of_scores(then, again)
+    if scores.outcome != HOLDS:
+        return [scores, *(Check(name, UNKNOWN, "the scores differ") for name in COMPUTED)]
+    return [scores, *(check(then, again) for check in COMPUTED.values())]
 
 
-def _refine(explanation: Explanation, lexicon: object) -> int | None:
-    return None if lexicon is None else explanation.settings.get("refine")
+Comparing = Callable[[Explanation, Explanation], Check]
+COMPUTED: dict[str, Comparing] = {
+    "errors": of_errors,
+    "fidelity": of_fidelity,
+    "pairs": of_pairs,
+}
+TRIED = ("decision", "answers", "sets", "scores", *COMPUTED, "new parts")
+OTHER_ANSWERS = "The model or the software around it has changed: do not rely on this explanation."
+OTHER_LABELS = "Use the model that was explained, or explain again."
 
 
 def _file(explanation: Explanation) -> Check:
@@ -263,7 +189,7 @@ def _model(explanation: Explanation, classifier: Classifier) -> Check:
     return Check("model", HOLDS, f"the same digests (weights {now['weights'][:16]})")
 
 
-def _decided(trial: _Trial, again: Explanation | None) -> Check:
+def _decided(trial: Trial, again: Explanation | None) -> Check:
     """Whether the model still chooses the same label."""
     then = trial.explanation
     if trial.in_windows:
@@ -277,7 +203,7 @@ def _decided(trial: _Trial, again: Explanation | None) -> Check:
     if was is None:
         return Check("decision", UNKNOWN, "a number is predicted, and compared below")
     shares = [one.target.probability or 0.0 for one in (then, now)]
-    within = rounding(trial.decision.query.classifier)
+    within = trial.rounding
     if was == is_now and abs(shares[0] - shares[1]) > within:
         found = (
             f"{was}, as recorded, at a probability of {shares[1]:.4g} ({shares[0]:.4g} recorded)"
@@ -289,30 +215,32 @@ def _decided(trial: _Trial, again: Explanation | None) -> Check:
     return Check("decision", FAILS, f"{is_now} now, {was} recorded", advice)
 
 
-def _answers(trial: _Trial) -> Check:
+def _answers(trial: Trial) -> Check:
     """Whether the model answers the recorded parts, and the text, as it did."""
-    then, within = trial.explanation, rounding(trial.decision.query.classifier)
+    then, within = trial.explanation, trial.rounding
     if trial.in_windows:
         return Check("answers", UNKNOWN, "none are recorded of a text in windows")
     if len(trial.decision.players) != len(then.players):
         found = f"{len(then.players)} {then.unit}s recorded, {len(trial.decision.players)} now"
         advice = "The model reads the text differently: explain it again."
         return Check("answers", FAILS, found, advice)
-    known = list(_recorded(then, trial.decision.query))
-    recorded = np.array([score for _, score in known])
-    now = trial.scores(Ragged.of([kept for kept, _ in known]))
-    apart = np.abs(now - recorded)
-    wrong = apart > within * (1 + np.abs(recorded))
-    count = f"{len(recorded):,} recorded answer{'s' if len(recorded) > 1 else ''}"
+    parts, answers = zip(*recorded(then, trial.decision.query), strict=True)
+    was = np.array(answers)
+    apart = np.abs(trial.scores(Ragged.of(parts)) - was)
+    wrong = apart > within * (1 + np.abs(was))
+    count = f"{len(was):,} recorded answer{'s' if len(was) > 1 else ''}"
     if not wrong.any():
         return Check("answers", HOLDS, f"{count}, equal within {float(apart.max()):.1g}")
     found = f"{int(wrong.sum()):,} of {count} differ, by up to {float(apart.max()):.3g}"
     return Check("answers", FAILS, found, OTHER_ANSWERS)
 
 
-def _sets(trial: _Trial) -> Check:
+def _sets(trial: Trial, again: Explanation | None) -> Check:
     """Whether the words that turn the decision, and those that keep it, still do."""
     then = trial.explanation
+    missing = None if again is None else of_sets(then, again)
+    if missing is not None:
+        return missing
     count = len(then.players)
     kept = []
     if then.flip is not None:
@@ -323,34 +251,9 @@ def _sets(trial: _Trial) -> Check:
         return Check("sets", UNKNOWN, "none are recorded" if not kept else "the words are others")
     rows = Ragged.of([players for _, players in kept])
     now, recorded = trial.scores(rows), np.array([known.score for known, _ in kept])
-    within = rounding(trial.decision.query.classifier)
+    within = trial.rounding
     if (np.abs(now - recorded) <= within * (1 + np.abs(recorded))).all():
         return Check("sets", HOLDS, "what turns or keeps the decision, as recorded")
     pairs = zip(recorded, now, strict=True)
     told = ", ".join(f"{signed(was)} recorded, {signed(is_now)} now" for was, is_now in pairs)
     return Check("sets", FAILS, f"what turns or keeps the decision: {told}", OTHER_ANSWERS)
-
-
-def _recorded(explanation: Explanation, query: Query) -> Iterator[tuple[list[int], float]]:
-    """The parts whose answers are recorded; the whole text is one of them.
-
-    The empty one only where the model reads it: else what is recorded is no answer of the model.
-    """
-    if explanation.parts is None:
-        yield list(range(len(explanation.players))), explanation.target.score
-        return
-    kept = (np.flatnonzero(part).tolist() for part in explanation.parts.parts)
-    for players, answer in zip(kept, explanation.parts.answers.tolist(), strict=True):
-        if players or query.reads_nothing:
-            yield players, answer
-
-
-def _versions(explanation: Explanation) -> Check:
-    """Other versions are no fault: they are named for whoever looks for a reason."""
-    now = versions()
-    other = [
-        f"{name} {was} recorded, {now.get(name, 'none')} now"
-        for name, was in explanation.versions.items()
-        if now.get(name) != was
-    ]
-    return Check("versions", UNKNOWN if other else HOLDS, few(other) if other else "the same")
