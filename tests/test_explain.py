@@ -315,3 +315,11 @@ def test_two_texts_in_front_of_the_embedded_model_are_warned_of(demo):
 
     assert warned(pair="A bad film")
     assert not warned()
+
+
+def test_a_misspelt_setting_of_a_method_is_told():
+    with pytest.raises(SettingError, match=r"no setting of Slalom 'lenght'. Did you mean 'length'"):
+        piste.Slalom(lenght=5)
+    with pytest.raises(SettingError, match="Valid: effort"):
+        piste.Context(colour="red")
+    assert piste.Slalom(length=5).length == 5

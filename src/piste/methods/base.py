@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -11,7 +12,7 @@ import numpy as np
 
 from piste.arrays import FloatArray
 from piste.decision import Decision
-from piste.errors import SettingError
+from piste.errors import SettingError, choices
 from piste.lexicon import Lexicon
 from piste.models.protocol import Classifier
 from piste.result.explanation import Target
@@ -45,7 +46,20 @@ class Attribution:
     notes: tuple[str, ...] = ()
 
 
-class Method:
+class _Checked(type):
+    """Tells which settings there are, where one is misspelt: `Slalom(lenght=5)`."""
+
+    def __call__(cls, *given: Any, **named: Any) -> Any:
+        init: Any = cls.__init__  # type: ignore[misc]
+        own = dict(list(inspect.signature(init).parameters.items())[1:])
+        free = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in own.values())
+        for name in named:
+            if not free and name not in own:
+                raise choices(f"setting of {cls.__name__}", name, list(own))
+        return super().__call__(*given, **named)
+
+
+class Method(metaclass=_Checked):
     """An explainer: a frozen dataclass whose fields are its settings.
 
     Subclass it, name it, say what it needs of a classifier, and write `explain`.
