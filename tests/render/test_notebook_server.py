@@ -127,5 +127,5 @@ def test_results_show_themselves_in_little_height(notebook: Page, cell: int) -> 
     expect(body).to_contain_text("good", timeout=MINUTE)
     box = frame.bounding_box()
     assert box is not None
-    assert 100 < box["height"] <= 450
+    assert 100 < box["height"] <= 500
     assert body.evaluate("body => body.scrollWidth <= document.documentElement.clientWidth")
