@@ -38,10 +38,14 @@ def check_connection(source: str) -> None:
 
 
 def _is_cached(name: str) -> bool:
-    """Whether something of it was loaded before: what is in the cache needs no connection."""
+    """Whether something of it was loaded before: what is in the cache needs no connection.
+
+    A download that came to nothing leaves a folder without a file.
+    """
     from huggingface_hub import constants
 
-    return (Path(constants.HF_HUB_CACHE) / f"models--{name.replace('/', '--')}").is_dir()
+    folder = Path(constants.HF_HUB_CACHE) / f"models--{name.replace('/', '--')}"
+    return any(folder.glob("snapshots/*/*"))
 
 
 def _no_connection() -> str | None:
