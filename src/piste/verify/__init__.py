@@ -121,7 +121,7 @@ def verify(
     tried = (_decided(trial, again), _answers(trial), _sets(trial, again))
     made = _made_again(explanation, again, why)
     return Verification(
-        explanation, (*own, *tried, *made, new_parts(trial), of_versions(explanation)), again
+        explanation, (*own, *tried, *made, new_parts(trial, again), of_versions(explanation)), again
     )
 
 
