@@ -75,7 +75,7 @@ def written(browser: Browser, folder: Path) -> None:
     """The pages that are files."""
     model = piste.load(backend="torch")
     pages = {
-        "page": (780, piste.explain(TEXT, model)),
+        "page": (820, piste.explain(TEXT, model)),
         "comparison": (900, piste.compare(TEXT, model, measure=True)),
         "diff": (860, piste.diff(TEXT, OTHER, classifier=model)),
     }
