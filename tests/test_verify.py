@@ -12,6 +12,7 @@ import torch
 import piste
 from piste.methods import METHODS, remade
 from piste.models.fingerprint import identity
+from piste.result.checks import of_sets
 from piste.result.facts import Fidelity
 from piste.verify.new_parts import NEW, drawn_from
 from tests.contracts.methods import quick
@@ -364,6 +365,15 @@ def test_error_bars_are_tried_on_parts_that_were_never_asked(honest, demo):
     asked = {tuple(np.flatnonzero(part)) for part in honest.parts.parts}
     assert len(new) == NEW
     assert not new & asked
+
+
+def test_a_label_at_the_edge_is_left_to_rounding(honest, demo):
+    """Where both labels are as likely, another machine may name the other one."""
+    tied = forged(honest, flip=replace(honest.flip, score=1e-7, predicted=0.0, error=0.0))
+    other = forged(tied, flip=replace(tied.flip, label="positive"))
+    assert of_sets(other, tied) is None
+    clear = forged(honest, flip=replace(honest.flip, label="positive"))
+    assert of_sets(clear, honest) is not None
 
 
 def test_error_bars_that_never_held_are_no_fault_of_the_file(honest, demo, monkeypatch):

@@ -26,6 +26,7 @@ SAME_R2, SAME_REST = 0.001, 0.05  # and of what R² leaves unexplained
 SAME_RMSE = 0.1
 PAIRS, FOUND_PAIRS = 10, 500  # compared, and among which they are looked for
 SAME_PAIR = 0.1  # of the strongest interaction
+EDGE = 1e-3  # of the score: nearer to 0, rounding decides on the label
 CHANGED = "The file was changed: use the original."
 NOT_MADE = "The file was changed, or made by another version: use the original, or explain again."
 OPTIONS = ("seed", "unit", "repeats", "budget", "tolerance")  # recorded beside the record, too
@@ -246,20 +247,27 @@ def of_sets(then: Explanation, again: Explanation) -> Check | None:
         if was is None and found is not None:
             told = f"none {what} the decision, says the file; {words} does"
             return Check("sets", FAILS, told, NOT_MADE)
-        if was is not None and found is not None and _other_set(was, found):
+        if was is not None and found is not None and _other_set(was, found, again.target.score):
             told = f"{words}, which {what} the decision: {_told(was)} recorded, {_told(found)} now"
             return Check("sets", FAILS, told, NOT_MADE)
     return None
 
 
-def _other_set(was: PlayerSet, now: PlayerSet) -> bool:
-    """Whether one set is said to do something else, or to have been predicted otherwise."""
+def _other_set(was: PlayerSet, now: PlayerSet, whole: float) -> bool:
+    """Whether one set is said to do something else, or to have been predicted otherwise.
+
+    whole: the score of the text, to tell what is small.
+    """
     if was.players != now.players:
         return False  # several may do; the model is asked about the recorded one
-    room = BEYOND * math.sqrt(2) * now.error + SAME_PAIR * abs(now.score)
-    errors = (np.array([was.error]), np.array([now.error]))
-    other_error = bool(_other_errors(*errors, abs(now.score)).any())
-    return was.label != now.label or abs(was.predicted - now.predicted) > room or other_error
+    size = max(abs(whole), abs(now.score))
+    room = BEYOND * math.sqrt(2) * now.error + SAME_PAIR * size
+    error_room = max(SAME_ERROR * max(was.error, now.error), FIT_ROUNDING * size)
+    return (
+        (was.label != now.label and abs(now.score) > EDGE)
+        or abs(was.predicted - now.predicted) > room
+        or abs(was.error - now.error) > error_room
+    )
 
 
 def _told(one: PlayerSet) -> str:
