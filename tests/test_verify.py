@@ -388,6 +388,23 @@ def test_error_bars_that_never_held_are_no_fault_of_the_file(honest, demo, monke
     assert outcomes(made_again(theirs, demo))["new parts"] == "fails"
 
 
+def test_a_method_that_is_not_known_excuses_no_scores(honest, demo):
+    """Effects that cannot be made again still have to follow from the recorded answers."""
+    effects = honest.scores["effect"]
+    low, high = int(effects.argmin()), int(effects.argmax())
+    swapped = effects.copy()
+    swapped[[low, high]] = swapped[[high, low]]
+    for change in ({"method": "theirs"}, {"settings": {**honest.settings, "lexicon": "words"}}):
+        found = made_again(replace(honest, **change), demo)
+        assert found.again is None
+        assert found.holds
+        other = replace(honest, scores=honest.scores | {"effect": swapped}, **change)
+        found = made_again(other, demo)
+        assert outcomes(found)["file"] == "holds"  # they add up
+        assert outcomes(found)["scores"] == "fails", str(found)
+        assert not found.holds
+
+
 def test_a_text_of_which_all_was_asked_has_no_new_parts(demo):
     found = made_again(piste.explain("A superb film", demo), demo)
     assert outcomes(found)["new parts"] == "unknown"

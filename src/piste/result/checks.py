@@ -78,6 +78,24 @@ def of_scores(then: Explanation, again: Explanation) -> Check:
     return Check("scores", HOLDS, f"{count:,} scores, equal within {apart:.1g}")
 
 
+def of_answers(then: Explanation) -> Check | None:
+    """The check that fails where the recorded answers give other effects than the recorded ones.
+
+    For explanations that cannot be made again: the answers are compared with the model's.
+    """
+    surrogate, was = then._surrogate, then.scores.get("effect")
+    if surrogate is None or was is None:
+        return None
+    follow = surrogate.effects[:, 0]
+    room = FIT_ROUNDING * max(float(np.abs(follow).max(initial=0.0)), 1e-9)
+    if (np.abs(was - follow) <= room).all():
+        return None
+    worst = int(np.argmax(np.abs(was - follow)))
+    word = few([then.players[worst].text])
+    found = f"the effect of “{word}” is {signed(was[worst])}, by the recorded answers"
+    return Check("scores", FAILS, f"{found} {signed(follow[worst])}", CHANGED)
+
+
 def _other_form(then: Explanation, again: Explanation) -> Check | None:
     """The check that fails where the scores are of other words, or of another kind."""
     if [player.text for player in then.players] != [player.text for player in again.players]:
