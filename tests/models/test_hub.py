@@ -82,3 +82,13 @@ def test_a_folder_without_a_file_is_no_cached_model(line, tmp_path):
     with pytest.raises(ModelError, match="no connection"):
         hub.check_connection("begun/model")
     assert session.asked == hub.TRIES
+
+
+def test_a_cache_of_transformers_own_counts(line, tmp_path, monkeypatch):
+    snapshot = tmp_path / "own" / "models--cached--model" / "snapshots" / "0123abc"
+    snapshot.mkdir(parents=True)
+    (snapshot / "config.json").write_text("{}")
+    session = line(*[ConnectError("gone")] * 9)
+    monkeypatch.setenv("TRANSFORMERS_CACHE", str(tmp_path / "own"))
+    hub.check_connection("cached/model")
+    assert session.asked == 0

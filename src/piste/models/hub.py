@@ -6,6 +6,7 @@ get lost on the way; where there is no way at all, everybody waits in vain.
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from importlib import import_module
@@ -44,8 +45,10 @@ def _is_cached(name: str) -> bool:
     """
     from huggingface_hub import constants
 
-    folder = Path(constants.HF_HUB_CACHE) / f"models--{name.replace('/', '--')}"
-    return any(folder.glob("snapshots/*/*"))
+    # transformers 4 may keep models in a folder of its own.
+    caches = {constants.HF_HUB_CACHE, os.environ.get("TRANSFORMERS_CACHE", constants.HF_HUB_CACHE)}
+    files = f"models--{name.replace('/', '--')}/snapshots/*/*"
+    return any(any(Path(cache).glob(files)) for cache in caches)
 
 
 def _no_connection() -> str | None:
