@@ -326,6 +326,8 @@ def test_a_missing_column_names_those_that_are_there(tmp_path):
         read(path)
     assert "--" not in told.value.remedy
     assert told.value.command.startswith("Say which one holds the text: --text-column review;")
+    with pytest.raises(FileError, match=r"'review'\); the first row has none\."):
+        piste.explain([{}])
     back = pickle.loads(pickle.dumps(told.value))  # as it comes from a worker process
     assert (str(back), back.command) == (str(told.value), told.value.command)
 

@@ -489,3 +489,11 @@ def test_an_abandoned_gathering_answers_no_more():
     gathering.abandon()
     with pytest.raises(Abandoned):
         gathering.answers([np.zeros((1, 1), dtype=np.int64)])
+
+
+def test_a_table_without_any_player_has_the_columns_all_the_same():
+    failed = piste.explain(["", "  "], classifier(), "occlusion").to_pandas()
+    assert len(failed) == 0
+    full = piste.explain([TEXTS[0]], classifier(), "occlusion").to_pandas()
+    assert list(full.columns[: len(failed.columns)]) == list(failed.columns)
+    assert failed.columns[-1] == "score_error"

@@ -88,3 +88,16 @@ def test_other_systems_lack_these_functions(monkeypatch: pytest.MonkeyPatch) -> 
     threads._glibc("no_such_function_anywhere", 1)
     monkeypatch.setattr(threads, "_library", lambda: None)
     threads.give_back()
+
+
+def test_a_python_that_finds_no_library_goes_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    from piste import threads
+
+    def static(name: str | None) -> ctypes.CDLL:
+        raise OSError("Dynamic loading not supported")
+
+    monkeypatch.setattr(ctypes, "CDLL", static)
+    monkeypatch.setattr(threads, "_library", threads._library.__wrapped__)
+    monkeypatch.delenv("MALLOC_ARENA_MAX", raising=False)
+    threads.few_arenas()
+    threads.give_back()

@@ -1,6 +1,7 @@
 """Whether an explanation still holds: it does on its model, and a change of either is found."""
 
 import copy
+import importlib
 import json
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ import torch
 import piste
 from piste.methods import METHODS, remade
 from piste.models.fingerprint import identity
+from piste.result.checks import of_sets
 from piste.result.facts import Fidelity
 from piste.verify.new_parts import NEW, drawn_from
 from tests.contracts.methods import quick
@@ -305,8 +307,26 @@ FORGERIES = {
     "no flip": ("sets", lambda then: {"flip": None}),
     "no core": ("sets", lambda then: {"core": None}),
     "errors of pairs": ("pairs", lambda then: {"parts": replace(then.parts, inflation=1e-9)}),
+    "base": ("scores", lambda then: lifted(then, 0.3)),
+    "what ranks": ("scores", lambda then: {"primary": "importance"}),
+    "places": ("scores", lambda then: {"players": elsewhere(then)}),
+    "seed": ("scores", lambda then: {"seed": 99}),
+    "label of flip": ("sets", lambda then: {"flip": replace(then.flip, label="positive")}),
+    "promise of flip": ("sets", lambda then: {"flip": replace(then.flip, predicted=9.0)}),
+    "no parts": ("pairs", lambda then: {"parts": None}),
     "error bars": ("new parts", lambda then: {"parts": replace(then.parts, inflation=1e-9)}),
 }
+
+
+def lifted(then, shift):
+    """Another base, and the difference spread over so many effects that none moves visibly."""
+    effects = then.scores["effect"] - shift / len(then.players)
+    return {"base": then.base + shift, "scores": then.scores | {"effect": effects}}
+
+
+def elsewhere(then):
+    first, *rest = then.players
+    return (replace(first, start=first.start + 1, end=first.end + 1), *rest)
 
 
 def one_error(then):
@@ -345,6 +365,44 @@ def test_error_bars_are_tried_on_parts_that_were_never_asked(honest, demo):
     asked = {tuple(np.flatnonzero(part)) for part in honest.parts.parts}
     assert len(new) == NEW
     assert not new & asked
+
+
+def test_a_label_at_the_edge_is_left_to_rounding(honest, demo):
+    """Where both labels are as likely, another machine may name the other one."""
+    tied = forged(honest, flip=replace(honest.flip, score=1e-7, predicted=0.0, error=0.0))
+    other = forged(tied, flip=replace(tied.flip, label="positive"))
+    assert of_sets(other, tied) is None
+    clear = forged(honest, flip=replace(honest.flip, label="positive"))
+    assert of_sets(clear, honest) is not None
+
+
+def test_error_bars_that_never_held_are_no_fault_of_the_file(honest, demo, monkeypatch):
+    """A few questions can make an explanation too sure of itself: made again, it is that again."""
+    module = importlib.import_module("piste.verify.new_parts")  # `piste.verify` is a function
+    monkeypatch.setattr(module, "LEAST_INSIDE", 2.0)  # nothing is good enough
+    found = made_again(honest, demo)
+    assert outcomes(found)["new parts"] == "unknown"
+    assert found.holds
+    assert "Do not rely on its error bars" in str(found)
+    theirs = replace(honest, method="theirs")  # nobody can tell whose fault it is
+    assert outcomes(made_again(theirs, demo))["new parts"] == "fails"
+
+
+def test_a_method_that_is_not_known_excuses_no_scores(honest, demo):
+    """Effects that cannot be made again still have to follow from the recorded answers."""
+    effects = honest.scores["effect"]
+    low, high = int(effects.argmin()), int(effects.argmax())
+    swapped = effects.copy()
+    swapped[[low, high]] = swapped[[high, low]]
+    for change in ({"method": "theirs"}, {"settings": {**honest.settings, "lexicon": "words"}}):
+        found = made_again(replace(honest, **change), demo)
+        assert found.again is None
+        assert found.holds
+        other = replace(honest, scores=honest.scores | {"effect": swapped}, **change)
+        found = made_again(other, demo)
+        assert outcomes(found)["file"] == "holds"  # they add up
+        assert outcomes(found)["scores"] == "fails", str(found)
+        assert not found.holds
 
 
 def test_a_text_of_which_all_was_asked_has_no_new_parts(demo):

@@ -115,7 +115,7 @@ def _check_columns(row: RawRow, source: Texts, columns: Columns) -> None:
     # A row of pandas has its place in the index besides, which is no column.
     names = [str(name) for name in getattr(source, "columns", row)]
     like = nearest(columns.text, names) or (names[0] if names else "review")
-    there = f"there are {few(names)}."
+    there = f"there are {few(names)}." if names else "the first row has none."
     raise FileError(
         f"{_capital(source_name(source))[:200]} has no column {columns.text!r}.",
         f"Say which one holds the text: columns=piste.Columns(text={like!r}); {there}",

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Explanations", "Failure"]
 TABLES = ("players", "texts")
+EVERY = (  # columns that a table of players has, whatever the method
+    *("index", "id", "position", "target"),
+    *("word", "start", "end", "group", "segment", "score", "score_error"),
+)
 Work = Callable[[Gathering, Example], Explanation]
 
 
@@ -248,7 +252,7 @@ def _players(pairings: Sequence[Pairing]) -> dict[str, list[Any]]:
 
     results = [result for _, result in pairings if isinstance(result, Explanation)]
     names = score_names(results)
-    table: dict[str, list[Any]] = {}
+    table: dict[str, list[Any]] = {name: [] for name in EVERY}  # also where all failed
     for index, (example, result) in enumerate(pairings):
         if not isinstance(result, Explanation):
             continue

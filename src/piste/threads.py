@@ -76,5 +76,10 @@ def _glibc(name: str, *arguments: int) -> None:
 
 @functools.cache
 def _library() -> ctypes.CDLL | None:
-    """The C library of this process; other systems have none that is known by nothing."""
-    return ctypes.CDLL(None) if os.name == "posix" else None
+    """The C library of this process; other systems have none that is known by nothing, and a Python
+    that was linked statically cannot look for it.
+    """
+    try:
+        return ctypes.CDLL(None) if os.name == "posix" else None
+    except OSError:
+        return None

@@ -272,6 +272,7 @@ def test_a_text_without_quotes(command):
         ("explain", "my-org/my-model", "For a model: --model my-org/my-model"),
         ("explain", "A bad film.", 'For a second text: --pair "A bad film."'),
         ("explain", "\x1b[2J", "else name its option: --method"),
+        ("explain", "", "else name its option: --method"),
     ],
 )
 def test_a_second_argument_wants_an_option(command, more, said):

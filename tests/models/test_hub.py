@@ -69,6 +69,26 @@ def test_a_slow_connection_is_left_to_the_library(line):
 @pytest.mark.parametrize("name", ["cached/model", "/no/folder/of/this/name", "."])
 def test_what_needs_no_hub_asks_for_none(line, tmp_path, name):
     session = line(*[ConnectError("gone")] * 9)
-    (tmp_path / "models--cached--model").mkdir()
+    snapshot = tmp_path / "models--cached--model" / "snapshots" / "0123abc"
+    snapshot.mkdir(parents=True)
+    (snapshot / "config.json").write_text("{}")
     hub.check_connection(name)
+    assert session.asked == 0
+
+
+def test_a_folder_without_a_file_is_no_cached_model(line, tmp_path):
+    (tmp_path / "models--begun--model" / "blobs").mkdir(parents=True)
+    session = line(*[ConnectError("gone")] * 9)
+    with pytest.raises(ModelError, match="no connection"):
+        hub.check_connection("begun/model")
+    assert session.asked == hub.TRIES
+
+
+def test_a_cache_of_transformers_own_counts(line, tmp_path, monkeypatch):
+    snapshot = tmp_path / "own" / "models--cached--model" / "snapshots" / "0123abc"
+    snapshot.mkdir(parents=True)
+    (snapshot / "config.json").write_text("{}")
+    session = line(*[ConnectError("gone")] * 9)
+    monkeypatch.setenv("TRANSFORMERS_CACHE", str(tmp_path / "own"))
+    hub.check_connection("cached/model")
     assert session.asked == 0

@@ -270,3 +270,8 @@ def test_a_number_is_neither_right_nor_wrong(tmp_path):
     texts = [PlantedText(["good"], [1.0], target="score", label=label) for label in ("0", "1")]
     summary = piste.summarise(write_run(tmp_path, texts, ["score"]))
     assert (summary.right, summary.strange, summary.mistakes) == (None, (), [])
+
+
+def test_one_text_of_one_word_is_told_in_the_singular(tmp_path):
+    few = piste.summarise(write_run(tmp_path, [review(["good"], "positive")]))
+    assert str(few).startswith("1 word of 1 text, ")

@@ -104,7 +104,7 @@ def _meant(word: str, method_option: str) -> str | None:
     name = printable(word)
     if " " in word:
         return f'For a second text: --pair "{name}"; to compare two texts: piste diff.'
-    if "/" in word or Path(word).is_dir():
+    if word and ("/" in word or Path(word).is_dir()):
         return f"For a model: --model {name}"
     return None
 

@@ -6,6 +6,7 @@ get lost on the way; where there is no way at all, everybody waits in vain.
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from importlib import import_module
@@ -38,10 +39,16 @@ def check_connection(source: str) -> None:
 
 
 def _is_cached(name: str) -> bool:
-    """Whether something of it was loaded before: what is in the cache needs no connection."""
+    """Whether something of it was loaded before: what is in the cache needs no connection.
+
+    A download that came to nothing leaves a folder without a file.
+    """
     from huggingface_hub import constants
 
-    return (Path(constants.HF_HUB_CACHE) / f"models--{name.replace('/', '--')}").is_dir()
+    # transformers 4 may keep models in a folder of its own.
+    caches = {constants.HF_HUB_CACHE, os.environ.get("TRANSFORMERS_CACHE", constants.HF_HUB_CACHE)}
+    files = f"models--{name.replace('/', '--')}/snapshots/*/*"
+    return any(any(Path(cache).glob(files)) for cache in caches)
 
 
 def _no_connection() -> str | None:

@@ -56,10 +56,14 @@ def headline(summary: Summary) -> str:
     """What was summarised, in one line."""
     right = "" if summary.right is None else f", {counted(summary.right)} right"
     failed = f", {summary.failed:,} failed" if summary.failed else ""
-    words = f"{len(summary.words):,} words of {summary.texts:,} texts"
+    words = f"{_number(len(summary.words), 'word')} of {_number(summary.texts, 'text')}"
     named = summary.labels and one_side(summary)
     side = f"; scores above 0 speak for “{one_line(summary.labels[-1])}”" if named else ""
     return f"{words}, {summary.model}{right}{failed}{side}"
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def notes(summary: Summary) -> list[str]:

@@ -12,7 +12,7 @@ from piste.errors import PisteError, few
 from piste.extras import versions
 from piste.result.explanation import Explanation
 from piste.result.facts import Fidelity
-from piste.result.parts import Pair
+from piste.result.parts import Pair, PlayerSet
 from piste.result.scores import score
 
 BEYOND = 3.0  # standard errors: with the same seed, scores of the same model differ by rounding
@@ -26,7 +26,10 @@ SAME_R2, SAME_REST = 0.001, 0.05  # and of what R² leaves unexplained
 SAME_RMSE = 0.1
 PAIRS, FOUND_PAIRS = 10, 500  # compared, and among which they are looked for
 SAME_PAIR = 0.1  # of the strongest interaction
+EDGE = 1e-3  # of the score: nearer to 0, rounding decides on the label
+CHANGED = "The file was changed: use the original."
 NOT_MADE = "The file was changed, or made by another version: use the original, or explain again."
+OPTIONS = ("seed", "unit", "repeats", "budget", "tolerance")  # recorded beside the record, too
 HOLDS, FAILS, UNKNOWN = "holds", "fails", "unknown"
 
 
@@ -59,19 +62,71 @@ def sum_problem(explanation: Explanation) -> str | None:
 
 def of_scores(then: Explanation, again: Explanation) -> Check:
     """Whether all scores are the same within their standard errors."""
+    other = _other_form(then, again)
+    if other is not None:
+        return other
+    wrong = {name: _beyond(then, again, name) for name in then.scores}
+    for name, beyond in wrong.items():  # the primary one, which is the first, before others
+        if beyond.any():
+            return _other_scores(then, again, name, beyond)
+    if _other_base(then, again):
+        bases = ["none" if one.base is None else signed(one.base) for one in (then, again)]
+        found = f"the base differs: {bases[0]} recorded, {bases[1]} now"
+        return Check("scores", FAILS, found, NOT_MADE)
+    apart = max(float(_apart(then, again, name).max(initial=0.0)) for name in then.scores)
+    count = sum(map(len, then.scores.values()))
+    return Check("scores", HOLDS, f"{count:,} scores, equal within {apart:.1g}")
+
+
+def of_answers(then: Explanation) -> Check | None:
+    """The check that fails where the recorded answers give other effects than the recorded ones.
+
+    For explanations that cannot be made again: the answers are compared with the model's.
+    """
+    surrogate, was = then._surrogate, then.scores.get("effect")
+    if surrogate is None or was is None:
+        return None
+    follow = surrogate.effects[:, 0]
+    room = FIT_ROUNDING * max(float(np.abs(follow).max(initial=0.0)), 1e-9)
+    if (np.abs(was - follow) <= room).all():
+        return None
+    worst = int(np.argmax(np.abs(was - follow)))
+    word = few([then.players[worst].text])
+    found = f"the effect of “{word}” is {signed(was[worst])}, by the recorded answers"
+    return Check("scores", FAILS, f"{found} {signed(follow[worst])}", CHANGED)
+
+
+def _other_form(then: Explanation, again: Explanation) -> Check | None:
+    """The check that fails where the scores are of other words, or of another kind."""
     if [player.text for player in then.players] != [player.text for player in again.players]:
         return Check("scores", FAILS, f"the {then.unit}s differ now", "Explain again.")
     missing = [name for name in then.scores if name not in again.scores]
     if missing:
         found = f"{again.method} makes no score {few(missing)!r}"
-        return Check("scores", FAILS, found, "The file was changed: use the original.")
-    wrong = {name: _beyond(then, again, name) for name in then.scores}
-    for name, beyond in wrong.items():  # the primary one, which is the first, before others
-        if beyond.any():
-            return _other_scores(then, again, name, beyond)
-    apart = max(float(_apart(then, again, name).max(initial=0.0)) for name in then.scores)
-    count = sum(map(len, then.scores.values()))
-    return Check("scores", HOLDS, f"{count:,} scores, equal within {apart:.1g}")
+    elif then.primary != again.primary:
+        found = f"{again.method} ranks by {again.primary}, not by {then.primary}"
+    elif other := [name for name in OPTIONS if getattr(then, name) != getattr(again, name)]:
+        was, now = getattr(then, other[0]), getattr(again, other[0])
+        found = f"the {other[0]} is {was} in one place of the file, and {now} in another"
+    elif _places(then) != _places(again):
+        found = f"the {then.unit}s stand in other places of the text"
+    else:
+        return None
+    return Check("scores", FAILS, found, CHANGED)
+
+
+def _places(explanation: Explanation) -> list[tuple[int, int, int]]:
+    return [(player.start, player.end, player.segment) for player in explanation.players]
+
+
+def _other_base(then: Explanation, again: Explanation) -> bool:
+    """Whether the bases differ by more than a fit makes of rounding; effects share what is taken
+    from a base, and each of them may move too little to be seen.
+    """
+    if then.base is None or again.base is None:
+        return then.base is not again.base
+    size = abs(again.base) + float(np.abs(again.scores[again.primary]).sum())
+    return abs(then.base - again.base) > FIT_ROUNDING * max(size, 1e-9)
 
 
 def _apart(then: Explanation, again: Explanation, name: str) -> FloatArray:
@@ -171,10 +226,9 @@ def _fidelity(fidelity: Fidelity | None) -> str:
 
 def of_pairs(then: Explanation, again: Explanation) -> Check:
     """Whether the strongest interactions come out again, with their errors."""
-    try:
-        was, now = then.pairs(PAIRS), again.pairs(FOUND_PAIRS)
-    except PisteError:
-        return Check("pairs", UNKNOWN, "none are known")
+    was, now = _known_pairs(then, PAIRS), _known_pairs(again, FOUND_PAIRS)
+    if now and not was:
+        return Check("pairs", FAILS, "answers to parts that tell them are missing", NOT_MADE)
     if not was:
         return Check("pairs", UNKNOWN, "none are known")
     known = {(pair.first, pair.second): pair for pair in now}
@@ -189,6 +243,13 @@ def of_pairs(then: Explanation, again: Explanation) -> Check:
     return Check("pairs", HOLDS, f"the {len(was)} strongest, as made again")
 
 
+def _known_pairs(explanation: Explanation, most: int) -> list[Pair]:
+    try:
+        return explanation.pairs(most)
+    except PisteError:  # it knows too little
+        return []
+
+
 def _other_pair(was: Pair, now: Pair, largest: float) -> bool:
     """Whether two forms of one interaction differ by more than sampling and rounding explain."""
     room = BEYOND * math.sqrt(2) * now.error + SAME_PAIR * largest
@@ -197,14 +258,38 @@ def _other_pair(was: Pair, now: Pair, largest: float) -> bool:
 
 
 def of_sets(then: Explanation, again: Explanation) -> Check | None:
-    """The check that fails where a set was found again that the file does not have."""
+    """The check that fails where a set was found again that the file has not, or not like that."""
     for name, what in (("flip", "turns"), ("core", "keeps")):
-        found = getattr(again, name)
-        if getattr(then, name) is None and found is not None:
-            words = few([repr(word) for word in found.words])
+        was, found = getattr(then, name), getattr(again, name)
+        words = few([repr(word) for word in ([] if found is None else found.words)])
+        if was is None and found is not None:
             told = f"none {what} the decision, says the file; {words} does"
             return Check("sets", FAILS, told, NOT_MADE)
+        if was is not None and found is not None and _other_set(was, found, again.target.score):
+            told = f"{words}, which {what} the decision: {_told(was)} recorded, {_told(found)} now"
+            return Check("sets", FAILS, told, NOT_MADE)
     return None
+
+
+def _other_set(was: PlayerSet, now: PlayerSet, whole: float) -> bool:
+    """Whether one set is said to do something else, or to have been predicted otherwise.
+
+    whole: the score of the text, to tell what is small.
+    """
+    if was.players != now.players:
+        return False  # several may do; the model is asked about the recorded one
+    size = max(abs(whole), abs(now.score))
+    room = BEYOND * math.sqrt(2) * now.error + SAME_PAIR * size
+    error_room = max(SAME_ERROR * max(was.error, now.error), FIT_ROUNDING * size)
+    return (
+        (was.label != now.label and abs(now.score) > EDGE)
+        or abs(was.predicted - now.predicted) > room
+        or abs(was.error - now.error) > error_room
+    )
+
+
+def _told(one: PlayerSet) -> str:
+    return f"{few([one.label])}, predicted {signed(one.predicted)} ±{one.error:.2g}"
 
 
 def of_versions(explanation: Explanation) -> Check:

@@ -28,6 +28,7 @@ from piste.result.checks import (
     UNKNOWN,
     Check,
     adds_up,
+    of_answers,
     of_errors,
     of_fidelity,
     of_pairs,
@@ -121,7 +122,7 @@ def verify(
     tried = (_decided(trial, again), _answers(trial), _sets(trial, again))
     made = _made_again(explanation, again, why)
     return Verification(
-        explanation, (*own, *tried, *made, new_parts(trial), of_versions(explanation)), again
+        explanation, (*own, *tried, *made, new_parts(trial, again), of_versions(explanation)), again
     )
 
 
@@ -133,7 +134,7 @@ def _made_again(
         advice = "" if why is None else why.remedy
         found = f"not made again: {'' if why is None else why.cause}"
         rest = [Check(name, UNKNOWN, "not made again") for name in COMPUTED]
-        return [Check("scores", UNKNOWN, found, advice), *rest]
+        return [of_answers(then) or Check("scores", UNKNOWN, found, advice), *rest]
     scores = of_scores(then, again)
     if scores.outcome != HOLDS:
         return [scores, *(Check(name, UNKNOWN, "the scores differ") for name in COMPUTED)]

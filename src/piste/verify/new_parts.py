@@ -6,6 +6,7 @@ This is what no recorded number can answer: the model is asked, and the explanat
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -26,10 +27,14 @@ ADVICE = (
     "It predicts the model worse than it claims: the file was changed, or do not rely on its error"
     " bars."
 )
+HONEST = "Do not rely on its error bars: explain it again with a higher effort or a larger budget."
 
 
-def new_parts(trial: Trial) -> Check:
-    """Whether R² and error bars hold on parts that were drawn now."""
+def new_parts(trial: Trial, again: Explanation | None) -> Check:
+    """Whether R² and error bars hold on parts that were drawn now.
+
+    again: the same made here. Where it claims too much too, that is no fault of the file.
+    """
     then = trial.explanation
     if then.parts is None or not then.parts.tells_pairs:
         return Check(NAME, UNKNOWN, "it claims nothing about parts of the text")
@@ -38,7 +43,12 @@ def new_parts(trial: Trial) -> Check:
     drawn = drawn_from(then)
     if len(drawn) < FEWEST:
         return Check(NAME, UNKNOWN, "all, or nearly all, were asked for the explanation")
-    return _judged(then, *asked(trial, drawn), trial.rounding)
+    found = _judged(trial, drawn)
+    if found.outcome != FAILS or again is None or len(again.players) != len(then.players):
+        return found
+    if again.parts is None or _judged(replace(trial, explanation=again), drawn).outcome != FAILS:
+        return found
+    return Check(NAME, UNKNOWN, f"{found.found}; made again, it does no better", HONEST)
 
 
 def asked(trial: Trial, drawn: list[BoolArray]) -> tuple[FloatArray, FloatArray]:
@@ -49,7 +59,9 @@ def asked(trial: Trial, drawn: list[BoolArray]) -> tuple[FloatArray, FloatArray]
     return gaps, np.array([one.error or 0.0 for one in predictions])
 
 
-def _judged(then: Explanation, gaps: FloatArray, errors: FloatArray, rounding: float) -> Check:
+def _judged(trial: Trial, drawn: list[BoolArray]) -> Check:
+    then, rounding = trial.explanation, trial.rounding
+    gaps, errors = asked(trial, drawn)
     within = np.abs(gaps) <= SURE * errors + rounding * (1 + abs(then.target.score))
     typical = float(np.sqrt((gaps**2).mean()))
     claimed = math.inf if then.fidelity is None else then.fidelity.rmse
