@@ -41,9 +41,22 @@ def test_words_that_add_up_have_no_interactions(function, text):
     assert found.base == pytest.approx(0.0, abs=1e-4)
     assert found.scores["effect"] == pytest.approx(np.ones(len(found.players)), abs=0.02)
     assert max(abs(pair.effect) for pair in found.pairs()) < 0.01
-    assert "together" not in str(found)
+    assert "  together\n" not in str(found)
     assert max(found.errors["effect"]) < 0.05
     assert found.base + found.scores["effect"].sum() == pytest.approx(found.target.score)
+
+
+def test_a_single_word_is_counted_from_0():
+    found = explain("good", lambda texts: np.array([4.0 if text else 1 / 0 for text in texts]))
+    assert (found.base, found.scores["effect"].tolist()) == (0.0, [4.0])
+    assert "counted from 0 (undecided)" in " ".join(found.notes)
+
+
+@pytest.mark.parametrize(("text", "hides"), [("good film", True), ("one two three four", False)])
+def test_of_a_text_too_short_to_tell_it_is_said(text, hides):
+    notes = " ".join(explain(text, length_of_some).notes)
+    assert NOTE in notes
+    assert ("hides what they do together" in notes) is hides
 
 
 def test_words_that_are_averaged_are_counted_from_their_mean():

@@ -287,3 +287,8 @@ def saved_tokenizer(tmp_path, request):
     tokenizer = request.getfixturevalue("wordpiece")
     tokenizer.save_pretrained(tmp_path / "model")
     return str(tmp_path / "model"), tmp_path / "model", tokenizer
+
+
+def test_a_classifier_is_no_tokenizer(demo):
+    with pytest.raises(PisteError, match="is no tokenizer"):
+        piste.explain("a good film", demo, "attention").token_scores(demo)

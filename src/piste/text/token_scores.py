@@ -104,7 +104,7 @@ def _of_library(
     whole: bool,
 ) -> Tokens:
     """By a tokenizer of the library `tokenizers`, which has its settings in itself."""
-    if not hasattr(tokenizer, "encode") or options:
+    if not hasattr(tokenizer, "to_str") or options:
         what = ", ".join(options) or "texts"
         raise SettingError(
             f"{type(tokenizer).__name__} is no tokenizer that takes {what}.",

@@ -38,6 +38,7 @@ log = logging.getLogger(__name__)
 
 FIRST = 0.45  # of what may be asked, before the process chooses
 TOLERANCE = 0.02  # of the effects, and of R² from 1, with which asking ends early
+FEW_WORDS = 3
 MEANS = ("auto", "slalom", "constant")
 CLASSES = ("one-vs-rest", "shared")
 QUICK = (
@@ -267,6 +268,17 @@ def turning(asked: Asked, fit: Fit) -> tuple[PlayerSet | None, PlayerSet | None,
     return None, core, [note]
 
 
+def _level(asked: Asked) -> str:
+    """What stands for the score of the empty text."""
+    count, unit = len(asked.players), asked.players.unit
+    if count == 1:
+        return "0 (undecided)."
+    best = f"the score at which its {unit}s add up best"
+    if count > FEW_WORDS:
+        return f"{best}."
+    return f"{best}; of a text this short that hides what they do together."
+
+
 def remarks(asked: Asked) -> list[str]:
     """What to know of the text and the model before the scores are read."""
     notes = list(left_out(asked.target)) if asked.classes is not None else []
@@ -279,7 +291,7 @@ def remarks(asked: Asked) -> list[str]:
         )
     if asked.base_is_given:
         notes.append(
-            "The model cannot read an empty text: effects are counted from the score at which its"
-            " words add up best. Errors are given that base."
+            f"The model cannot read an empty text: effects are counted from {_level(asked)}"
+            " Errors hold if that base does."
         )
     return notes

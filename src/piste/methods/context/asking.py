@@ -109,8 +109,11 @@ class Asked:
 
         The intercept of a linear fit to the others, the shorter the more they weigh. So a function
         that adds up has 0 there, and one that averages its words their mean: where the model does
-        not say what no words are worth, none of it is put down to words together.
+        not say what no words are worth, none of it is put down to words together. A single word
+        tells no level: 0, which is undecided.
         """
+        if len(self.players) == 1:
+            return np.zeros(self.answers.shape[1])
         kept = self.parts.sum(axis=1)
         some = kept > 0
         parts, weights = self.parts[some].astype(float), 1 / kept[some]
