@@ -24,10 +24,11 @@ VERSIONS = ("piste", "numpy", "scipy", "torch", "transformers", "openvino")
 HEADLINES = (  # the first ROWS of them that were measured
     ("what the model says of parts of a question (R² ↑)", "trec", "r2"),
     ("Shapley values of a question (relative error ↓)", "trec", "shapley"),
-    ("what the model says of parts of a review (R² ↑)", "embedded", "r2"),
-    ("the words of a review that decide (deletion ↑)", "embedded", "deletion"),
+    ("what the model says of parts of a review (R² ↑)", "yelp", "r2"),
+    ("the words of a review that decide, two layers (deletion ↑)", "embedded", "deletion"),
     ("the words of a sentence that people marked (AUROC ↑)", "people", "people"),
     ("interactions in a question (correlation ↑)", "trec", "interactions"),
+    ("what the model says of parts of a review, two layers (R² ↑)", "embedded", "r2"),
     ("Shapley values of a review (relative error ↓)", "embedded", "shapley"),
     ("what a few words removed change in a review (error ↓)", "embedded", "removals"),
     ("what the model says of parts of a sentence (R² ↑)", "people", "r2"),
@@ -148,7 +149,7 @@ def _plain(results: Results, point: Point | None, measure: str) -> str:
 def _front(results: Results, path: Path) -> None:
     wanted = (
         ("trec", "r2", "questions, 6 layers"),
-        ("embedded", "r2", "reviews, 2 layers"),
+        ("yelp", "r2", "reviews, 6 layers"),
         ("trec", "shapley", "questions, 6 layers"),
         ("embedded", "shapley", "reviews, 2 layers"),
         ("embedded", "deletion", "reviews, 2 layers"),
