@@ -73,7 +73,7 @@ def test_an_explanation_is_that_of_piste_in_words_and_as_data():
     data = answer.structured_content
     assert [word["word"] for word in data["words"]] == [p.text for p in expected.players]
     scores = [word["score"] for word in data["words"]]
-    assert scores == pytest.approx(expected.scores["effect"].tolist())
+    assert scores == pytest.approx(expected.scores["effect"].tolist(), abs=1e-6)
     assert data["base"] + sum(scores) == pytest.approx(data["decision"]["score"])
     assert "“superb” +2.00" in words_of(answer)
     assert data["answer"] == words_of(answer)

@@ -193,7 +193,9 @@ def test_a_run_that_goes_on_counts_what_is_there(tmp_path, demo):
 
 
 def test_a_run_asks_less_of_a_text_unless_told_otherwise(tmp_path, demo):
-    data, cost = written(tmp_path / "data.jsonl"), {}
+    data, cost = tmp_path / "data.jsonl", {}
+    text = "the film was good and the plot was not as thin as they had said it would be"
+    data.write_text(f"{json.dumps({'text': text})}\n" * 2)
     for name, options in {
         "usual": {},
         "light": {"effort": "light"},

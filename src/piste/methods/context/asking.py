@@ -90,7 +90,7 @@ class Asked:
         empty = ~fresh.any(axis=1)
         if empty.any() and not self.query.reads_nothing:
             self.base_is_given = True
-            self._add(fresh[empty], np.zeros((1, self.answers.shape[1])), np.zeros(1, dtype=bool))
+            self._add(fresh[empty], np.zeros((1, self.answers.shape[1])), np.ones(1, dtype=bool))
             fresh = fresh[~empty]
         if not len(fresh):
             return 0
