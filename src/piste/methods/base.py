@@ -50,13 +50,16 @@ class _Checked(type):
     """Tells which settings there are, where one is misspelt: `Slalom(lenght=5)`."""
 
     def __call__(cls, *given: Any, **named: Any) -> Any:
-        init: Any = cls.__init__  # type: ignore[misc]
-        own = dict(list(inspect.signature(init).parameters.items())[1:])
-        free = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in own.values())
-        for name in named:
-            if not free and name not in own:
-                raise choices(f"setting of {cls.__name__}", name, list(own))
-        return super().__call__(*given, **named)
+        try:
+            return super().__call__(*given, **named)
+        except TypeError:
+            init: Any = cls.__init__  # type: ignore[misc]
+            own = dict(list(inspect.signature(init).parameters.items())[1:])
+            free = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in own.values())
+            for name in named:
+                if not free and name not in own:
+                    raise choices(f"setting of {cls.__name__}", name, list(own)) from None
+            raise
 
 
 class Method(metaclass=_Checked):

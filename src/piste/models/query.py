@@ -238,10 +238,7 @@ class Query:
 
     def _framed(self, rows: Ragged, length: int) -> IntArray:
         """Equal rows as a matrix [rows, frame + length]."""
-        body = rows.values.reshape(len(rows), length)
-        prefix = np.tile(np.array(self.frame.prefix, dtype=np.int64), (len(rows), 1))
-        suffix = np.tile(np.array(self.frame.suffix, dtype=np.int64), (len(rows), 1))
-        return np.concatenate([prefix, body, suffix], axis=1)
+        return self.frame.around(rows.values.reshape(len(rows), length))
 
     def _ask_with_others(self, matrices: list[IntArray], gathering: Gathering) -> None:
         """Have all sequences answered that were not, of every length at once.

@@ -31,6 +31,12 @@ class Frame:
     def size(self) -> int:
         return len(self.prefix) + len(self.between) + len(self.suffix)
 
+    def around(self, body: IntArray) -> IntArray:
+        """Equally long sequences [rows, tokens] as the model reads them [rows, frame + tokens]."""
+        prefix = np.tile(np.array(self.prefix, dtype=np.int64), (len(body), 1))
+        suffix = np.tile(np.array(self.suffix, dtype=np.int64), (len(body), 1))
+        return np.concatenate([prefix, body, suffix], axis=1)
+
 
 @dataclass(frozen=True)
 class Encoding:

@@ -268,7 +268,7 @@ def turning(asked: Asked, fit: Fit) -> tuple[PlayerSet | None, PlayerSet | None,
     return None, core, [note]
 
 
-def _level(asked: Asked) -> str:
+def _counted_from(asked: Asked) -> str:
     """What stands for the score of the empty text."""
     count, unit = len(asked.players), asked.players.unit
     if count == 1:
@@ -291,7 +291,7 @@ def remarks(asked: Asked) -> list[str]:
         )
     if asked.base_is_given:
         notes.append(
-            f"The model cannot read an empty text: effects are counted from {_level(asked)}"
+            f"The model cannot read an empty text: effects are counted from {_counted_from(asked)}"
             " Errors hold if that base does."
         )
     return notes

@@ -110,8 +110,7 @@ def batches(ids: Sequence[int], frame: Frame) -> list[IntArray]:
 def _framed(ids: Sequence[int], frame: Frame, rows: int, tokens: int) -> IntArray:
     """Some models refuse a sequence without special tokens."""
     body = np.resize(np.array(ids), max(1, tokens - len(frame.prefix) - len(frame.suffix)))
-    row = np.array([*frame.prefix, *body, *frame.suffix], dtype=np.int64)
-    return np.tile(row, (rows, 1))
+    return frame.around(np.tile(body, (rows, 1)))
 
 
 def read(folder: Path) -> Speed | None:
