@@ -101,7 +101,7 @@ def test_a_cache_that_cannot_be_written_is_no_obstacle(wordpiece, tmp_path, monk
 
 def test_a_model_that_differs_stays_in_torch_with_a_notice(wordpiece, cache, monkeypatch):
     right = compiled._infer
-    monkeypatch.setattr(compiled, "_infer", lambda request, ids: right(request, ids) + 0.01)
+    monkeypatch.setattr(compiled, "_infer", lambda *given: right(*given) + 0.01)
     classifier = piste.load(tiny_bert(len(wordpiece)), wordpiece)
     assert not isinstance(classifier, CompiledClassifier)
     assert "differ from torch's by 1.0e-02" in piste.explain(TEXT, classifier).notes[0]

@@ -100,10 +100,10 @@ def test_a_graph_with_a_number_of_rows_baked_in_stays_in_torch(
 ):
     right = compiled._infer
 
-    def for_two_rows_only(network, ids):
+    def for_two_rows_only(network, ids, *mask):
         if len(ids) != 2:
             raise RuntimeError("shape mismatch")
-        return right(network, ids)
+        return right(network, ids, *mask)
 
     monkeypatch.setattr(compiled, "_infer", for_two_rows_only)
     classifier = piste.load(model, wordpiece)
@@ -129,10 +129,10 @@ def test_a_graph_that_fails_later_hands_over_to_torch(model, wordpiece, cache, m
     classifier = piste.load(model, wordpiece)
     right = compiled._infer
 
-    def fails_on_many(network, ids):
+    def fails_on_many(network, ids, *mask):
         if len(ids) > 3:
             raise RuntimeError("Exception from node.cpp:1\ncannot broadcast")
-        return right(network, ids)
+        return right(network, ids, *mask)
 
     monkeypatch.setattr(compiled, "_infer", fails_on_many)
     explanation = piste.explain(TEXT, classifier, "occlusion")
@@ -146,10 +146,10 @@ def test_memory_that_runs_out_is_not_a_reason_to_leave(model, wordpiece, cache, 
     classifier = piste.load(model, wordpiece)
     right = compiled._infer
 
-    def small_batches_only(network, ids):
+    def small_batches_only(network, ids, *mask):
         if len(ids) > 2:
             raise RuntimeError("Cannot allocate memory")
-        return right(network, ids)
+        return right(network, ids, *mask)
 
     monkeypatch.setattr(compiled, "_infer", small_batches_only)
     explanation = piste.explain(TEXT, classifier, "occlusion")

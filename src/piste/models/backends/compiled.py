@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -14,7 +14,7 @@ import numpy as np
 
 from piste.arrays import FloatArray, IntArray
 from piste.errors import ModelError
-from piste.models.backends import graph_cache, openvino_runtime, speed
+from piste.models.backends import graph_cache, openvino_runtime, shapes, speed
 from piste.models.backends.openvino_runtime import Network
 from piste.models.backends.reading import ANY_TYPE, plain, types_of
 from piste.models.fingerprint import content_digest, weights_digest
@@ -31,6 +31,7 @@ log = logging.getLogger(__name__)
 LARGEST_DIFFERENCE = 1e-3  # of a logit, against torch
 ROUNDING = 1e-5  # of a logit's size: what two orders of adding up may differ by
 RECOMPILATIONS = 3  # of a model that keeps changing, before it stays in torch
+PADDED = (1, 5, 30)  # tokens of the sequences that are padded to see whether the answers change
 PROBE = "A short text, and then some more words, to see that both say the same. "
 
 
@@ -46,9 +47,12 @@ class Copy:
     digest: str  # of the weights that were compiled
     difference: float  # largest seen between its logits and torch's
     precision: str = openvino_runtime.EXACT
+    limit: int = 0  # tokens of the longest sequence, where padding changes nothing; else 0
 
     def logits(self, ids: IntArray) -> FloatArray:
-        return _infer(self.network, ids)
+        if not self.limit:
+            return _infer(self.network, ids)
+        return shapes.answers(partial(_infer, self.network), ids, self.limit)
 
 
 @dataclass(repr=False)
@@ -226,9 +230,7 @@ def _speed(classifier: HuggingFaceClassifier, copy: Copy) -> speed.Speed:
         return before
     encoded = truncated(classifier.encode(PROBE * 12))
     asked = speed.batches(encoded.ids, encoded.frame)
-    measured = speed.measure(
-        classifier.logits, partial(_infer, copy.network), asked, classifier.name
-    )
+    measured = speed.measure(classifier.logits, copy.logits, asked, classifier.name)
     if folder is not None:
         speed.keep(measured, folder)
     return measured
@@ -243,23 +245,26 @@ def _checked_copy(classifier: HuggingFaceClassifier | LazyOrigin, precision: str
         if folder is not None and not difference <= LARGEST_DIFFERENCE:
             graph_cache.remove(folder)  # of another model after all: convert it anew
             network, difference = _compiled(classifier, None)
-        if difference <= LARGEST_DIFFERENCE and precision != openvino_runtime.EXACT:
-            return _coarse_copy(classifier, folder, digest, precision)
+        copy = Copy(network, digest, difference)
+        if difference <= LARGEST_DIFFERENCE:
+            copy = replace(copy, limit=_limit_with_padding(classifier, network))
+            if precision != openvino_runtime.EXACT:
+                return _coarse_copy(classifier, folder, precision, copy)
     except Exception as error:  # a converter may fail in any way; torch still works
         raise CannotCompile(f"OpenVINO cannot run it ({_reason(error)})") from error
     if not difference <= LARGEST_DIFFERENCE:
         raise CannotCompile(f"its logits differ from torch's by {difference:.1e}")
-    return Copy(network, digest, difference)
+    return copy
 
 
 def _coarse_copy(
-    classifier: HuggingFaceClassifier | LazyOrigin, folder: Path | None, digest: str, precision: str
+    classifier: HuggingFaceClassifier | LazyOrigin, folder: Path | None, precision: str, exact: Copy
 ) -> Copy:
     """The same graph in a lower precision. It was checked in float32, so only rounding differs."""
     network, difference = _compiled(classifier, folder, precision)
     if not np.isfinite(difference):
         raise RuntimeError(f"its logits in {precision} are not finite")
-    return Copy(network, digest, difference, precision)
+    return replace(exact, network=network, difference=difference, precision=precision)
 
 
 def _reason(error: Exception) -> str:
@@ -313,9 +318,31 @@ def _convert(model: Any, inputs: int) -> Any:
     return convert(model, inputs)
 
 
-def _infer(network: Network, ids: IntArray) -> FloatArray:
+def _infer(network: Network, ids: IntArray, mask: IntArray | None = None) -> FloatArray:
+    """mask [rows, tokens]: 0 where ids are padding; None where none are."""
     ids = np.ascontiguousarray(ids)
-    return network([plain(ids), np.ones_like(ids), ids // TYPE][: len(network.inputs)])
+    mask = np.ones_like(ids) if mask is None else np.ascontiguousarray(mask)
+    return network([plain(ids), mask, ids // TYPE][: len(network.inputs)])
+
+
+def _limit_with_padding(classifier: HuggingFaceClassifier | LazyOrigin, network: Network) -> int:
+    """The longest sequence that the model reads; 0 where masked padding changes its answers, as of
+    a decoder that reads its last token.
+    """
+    encoded, limit = truncated(classifier.encode(PROBE * 40)), classifier.reader.limit
+    for length in PADDED:
+        ids = encoded.frame.around(np.array([encoded.ids[:length]], dtype=np.int64))
+        plainly = _infer(network, ids)
+        rounding = ROUNDING * max(1.0, float(np.abs(plainly).max()))
+        for more in (1, length):
+            padded = shapes.with_padding(ids, max(ids.shape[1], min(ids.shape[1] + more, limit)))
+            try:
+                gap = np.abs(_infer(network, *padded) - plainly).max()
+            except RuntimeError:  # such as a model that counts special tokens
+                return 0
+            if not gap <= rounding:
+                return 0
+    return limit
 
 
 def _difference(classifier: HuggingFaceClassifier | LazyOrigin, network: Network) -> float:

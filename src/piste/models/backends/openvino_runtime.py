@@ -20,7 +20,7 @@ EXACT, COARSE = "f32", "bf16"
 SETTINGS = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": EXACT}
 # For every new shape (rows, tokens) OpenVINO makes code, and keeps it for 5,000 layers: hundreds of
 # megabytes for texts of all lengths. Of fewer the most recent are kept, and memory stays bounded.
-MOST_KEPT = {"CPU_RUNTIME_CACHE_CAPACITY": "500"}
+MOST_KEPT = {"CPU_RUNTIME_CACHE_CAPACITY": "1000"}
 TELEMETRY = "openvino_telemetry"
 
 

@@ -199,7 +199,13 @@ def described(
         types=reader.types,
         notice=reader.notice,
         fingerprint=fingerprint.digests(classifier),
-        graph={**graph, "digest": copy.digest, "difference": copy.difference, "probes": probes},
+        graph={
+            **graph,
+            "digest": copy.digest,
+            "difference": copy.difference,
+            "limit": copy.limit,
+            "probes": probes,
+        },
     )
     return facts.complete(known, reader)
 
@@ -216,7 +222,7 @@ def _probes(origin: Any) -> list[IntArray]:
 
 def _checked(network: Network, known: Mapping[str, Any]) -> Copy | None:
     """The graph, where it answers here as the torch model did when it was compiled."""
-    copy = Copy(network, known["digest"], float(known["difference"]))
+    copy = Copy(network, known["digest"], float(known["difference"]), limit=int(known["limit"]))
     for ids, expected in known["probes"]:
         gap = float(np.abs(copy.logits(np.array(ids, dtype=np.int64)) - expected).max())
         if not gap <= LARGEST_DIFFERENCE:
