@@ -15,7 +15,7 @@ from typing import Any
 import environments
 import plots
 import times
-from contenders import CONTENDERS, DELETE, OURS
+from contenders import BOTH, CONTENDERS, DELETE, OURS
 from summary import EQUAL, MEASURES, Estimate, Point, Results
 from tasks import TASKS
 
@@ -34,30 +34,48 @@ HEADLINES = (  # the first ROWS of them that were measured
     ("what the model says of parts of a sentence (R² ↑)", "people", "r2"),
 )
 ROWS = 6
+USUAL = 300  # forward passes: what more of them buy has a table of its own
 PAGE, PICTURES, FRONT = "docs/benchmarks.md", "docs/images", "benchmark.png"
+SECTIONS = (
+    "facts",
+    "headlines",
+    *(f"{task}, {absence}" for task in TASKS for absence in BOTH),
+    "times",
+)
 SHOWN = ("r2", "shapley", "interactions", "deletion", "insertion", "people")
 
 
 def write(lines: Sequence[dict[str, Any]], root: Path, readme: bool) -> None:
-    """The page and its pictures under `root`, and the README's part."""
+    """The page and its pictures under `root`, and the README's part.
+
+    Sections of what these lines do not tell of stay as they are.
+    """
     results = Results(lines)
-    if not results.figures:
-        print("nothing was measured yet")
-        return
-    pictures = root / PICTURES
+    pictures, page = root / PICTURES, root / PAGE
     pictures.mkdir(parents=True, exist_ok=True)
-    parts = [_facts(results), _headlines(results, "images/")]
-    _front(results, pictures / FRONT)
-    for task, absence in sorted(results.games(), key=lambda game: list(TASKS).index(game[0])):
-        parts.append(_game(results, task, absence, pictures))
-    parts += [_problems(results), times.section()]
-    page = root / PAGE
     if not page.exists():
-        page.write_text(between("tables", "") + "\n", encoding="utf-8")
-    fill(page, "tables", "\n\n".join(part for part in parts if part))
-    if readme:
-        fill(root / "README.md", "benchmark", _headlines(results, f"{PICTURES}/"))
+        page.write_text(blank(), encoding="utf-8")
+    if times.KEPT.exists():
+        fill(page, "times", times.section())
+    if not results.figures:
+        print("no quality was measured yet")
+        return
+    fill(page, "facts", _facts())
+    for task, absence in results.games():
+        fill(page, f"{task}, {absence}", _game(results, task, absence, pictures))
+    if not readme or {task for _, task, _ in HEADLINES[:ROWS]} <= results.tasks():
+        _front(results, pictures / FRONT)
+        fill(page, "headlines", _headlines(results, "images/"))
+        if readme:
+            fill(root / "README.md", "benchmark", _headlines(results, f"{PICTURES}/"))
+    else:
+        print("the headlines stay: not all of their tasks were measured here")
     print(f"wrote {page}")
+
+
+def blank() -> str:
+    """A page with nothing between its markers."""
+    return "\n\n".join(between(name, "") for name in SECTIONS) + "\n"
 
 
 def fill(page: Path, name: str, content: str, writer: str = "peers.py") -> None:
@@ -87,16 +105,11 @@ def machine() -> str:
     return f"{name}, {os.cpu_count()} cores, {memory:.0f} GB, {platform.system()}"
 
 
-def _facts(results: Results) -> str:
+def _facts() -> str:
     ours = ", ".join(f"{name} {version(name)}" for name in VERSIONS)
     peers = environments.peer_versions(environments.peers_python())
     theirs = ", ".join(f"{name} {number}" for name, number in peers.items())
-    counts = ", ".join(
-        f"{results.texts(task, absence)} {task} ({absence})" for task, absence in results.games()
-    )
     return (
-        f"* Written on {date.today().isoformat()}; {machine()}.\n"
-        f"* Texts: {counts}.\n"
         f"* piste's environment: Python {platform.python_version()}, {ours}.\n"
         f"* The peers' environment: {theirs}."
     )
@@ -173,7 +186,8 @@ def _game(results: Results, task: str, absence: str, pictures: Path) -> str:
         for measure in SHOWN
         if plots.curve(results, task, absence, OURS, measure)
     ]
-    blocks = [f"### {title[0].upper()}{title[1:]}", f"Texts: {count}."]
+    measured_on = f"written on {date.today().isoformat()}; {machine()}"
+    blocks = [f"### {title[0].upper()}{title[1:]}", f"{count} texts; {measured_on}."]
     if panels:
         name = f"benchmark-{task}-{absence}.png"
         plots.curves(results, panels, pictures / name)
@@ -187,6 +201,11 @@ def _game(results: Results, task: str, absence: str, pictures: Path) -> str:
         blocks.append(folded(lead, leads(results, own, equal)))
     defaults = [point for point in results.points(task, absence) if not point.passes]
     blocks.append(folded("Everybody at their defaults", figures(results, defaults)))
+    dear = max((point.passes for point in results.points(task, absence)), default=0)
+    if dear > USUAL:
+        many = [point for point in results.points(task, absence) if point.passes == dear]
+        blocks.append(folded(f"At {dear:,} forward passes", figures(results, many)))
+    blocks.append(_problems(results, task, absence))
     return "\n\n".join(block for block in blocks if block)
 
 
@@ -230,10 +249,10 @@ def leads(results: Results, own: Point, points: Sequence[Point]) -> str:
     return table(header, rows) if rows else ""
 
 
-def _problems(results: Results) -> str:
-    problems = results.problems()
+def _problems(results: Results, task: str, absence: str) -> str:
+    problems = results.problems(task, absence)
     listed = "\n".join(f"* {problem}" for problem in sorted(problems))
-    return f"### What is missing, and why\n\n{listed}" if problems else ""
+    return f"Missing, and why:\n\n{listed}" if problems else ""
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

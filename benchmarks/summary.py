@@ -81,6 +81,9 @@ class Results:
         """(task, absence) of everything that was measured, in the order of the tasks."""
         return list(dict.fromkeys((point.task, point.absence) for point in self.figures))
 
+    def tasks(self) -> set[str]:
+        return {task for task, _ in self.games()}
+
     def points(self, task: str, absence: str, contender: str | None = None) -> list[Point]:
         order = list(CONTENDERS)
         found = (
@@ -126,10 +129,12 @@ class Results:
                 found[point.contender] = point
         return list(found.values())
 
-    def problems(self) -> list[str]:
+    def problems(self, task: str, absence: str) -> list[str]:
         """Why explanations are missing: once for each contender and reason."""
         reasons: dict[tuple[str, str], int] = {}
         for line in self.lines:
+            if (line["task"], line["absence"]) != (task, absence):
+                continue
             reason = line.get("error") or line.get("left out")
             if reason and reason != "too few passes":
                 key = line["contender"], reason

@@ -36,7 +36,7 @@ OPTIONAL = ("attn-lrp",)  # run only where they are asked for: contenders/with_l
 OURS = "context"
 
 CONTENDERS = {
-    OURS: Contender("piste context", "piste", {"method": "context"}, BOTH, most=300),
+    OURS: Contender("piste context", "piste", {"method": "context"}, BOTH),
     "quick": Contender(
         "piste context, quick", "piste", {"method": "context", "effort": "quick"}, most=0
     ),

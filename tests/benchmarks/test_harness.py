@@ -203,7 +203,6 @@ def test_pages_keep_what_people_wrote(harness, tmp_path):
     ("page", "name", "writer"),
     [
         ("README.md", "benchmark", "peers.py"),
-        ("docs/benchmarks.md", "tables", "peers.py"),
         *(
             ("docs/findings.md", name, "lessons.py")
             for name in ("interactions", "passes", "enough")
@@ -213,6 +212,35 @@ def test_pages_keep_what_people_wrote(harness, tmp_path):
 def test_the_pages_have_their_markers(harness, page, name, writer):
     text = (ROOT / page).read_text("utf-8")
     assert all(text.count(marker) == 1 for marker in harness["report"].markers(name, writer))
+
+
+def test_the_page_of_the_benchmark_has_a_place_for_every_game(harness, tmp_path):
+    report = harness["report"]
+    for text in ((ROOT / report.PAGE).read_text("utf-8"), report.blank()):
+        for name in report.SECTIONS:
+            assert all(text.count(marker) == 1 for marker in report.markers(name))
+
+
+def test_games_that_were_not_measured_again_keep_their_tables(harness, tmp_path, monkeypatch):
+    report, page = harness["report"], tmp_path / "docs" / "benchmarks.md"
+    page.parent.mkdir()
+    page.write_text(report.blank())
+    report.fill(page, "yelp, delete", "measured last year")
+    monkeypatch.setattr(report, "_facts", lambda: "facts")
+    line = {
+        "task": "trec",
+        "absence": "delete",
+        "passes": 70,
+        "spent": 69.0,
+        "figures": {"r2": 0.5},
+    }
+    lines = [line | {"text": text, "contender": c} for text in "abc" for c in ("context", "ridge")]
+    report.write(lines, tmp_path, readme=True)
+    text = page.read_text()
+    assert "measured last year" in text
+    assert "| ridge | 3 | 69.0 | 0.500 [0.500, 0.500] |" in text
+    headlines = text.split(report.markers("headlines")[0])[1].split(report.markers("headlines")[1])
+    assert not headlines[0].strip()  # of all their tasks or none
 
 
 def test_contenders_that_ask_twice_get_more_samples(harness):
