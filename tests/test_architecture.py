@@ -19,7 +19,7 @@ ORDER = [
     {"design", "models", "surrogates"},
     {"decision"},
     {"methods", "metrics"},
-    {"many"},
+    {"long_texts", "many"},
     {"explain"},
     {"compare", "diff", "verify"},
     {"runs"},

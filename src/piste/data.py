@@ -10,7 +10,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence, Sized
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -214,3 +214,47 @@ def _plain(given: Any) -> object:
     """A list in place of an array, and of arrays in it: pandas has them in cells of Parquet."""
     given = given.tolist() if hasattr(given, "tolist") else given
     return [_plain(one) for one in given] if isinstance(given, list) else given
+
+
+def with_pairs(
+    examples: Iterator[Example], pairs: str | Iterable[str] | None, size: int | None = None
+) -> Iterator[Example]:
+    """The examples with second texts: one for all, or one for each.
+
+    size: how many examples there are; where it is known, more second texts are refused at once.
+    """
+    if pairs is None:
+        return examples
+    if not isinstance(pairs, Iterable):
+        raise SettingError(
+            f"pair is {kind_of(pairs)}, and there are many texts.",
+            "Give one second text for all, or as many as there are texts.",
+        )
+    if isinstance(pairs, str):
+        return (_paired(example, pairs) for example in examples)
+    if size is not None:
+        pairs = list(islice(pairs, size + 1))
+        if len(pairs) > size:
+            raise _surplus()
+    return _beside(examples, iter(pairs))
+
+
+def _beside(examples: Iterator[Example], seconds: Iterator[str]) -> Iterator[Example]:
+    """Each example with a second text of its own."""
+    for example in examples:
+        yield _paired(example, next(seconds, None))
+    if next(seconds, None) is not None:
+        raise _surplus()
+
+
+def _paired(example: Example, second: str | None) -> Example:
+    """An example with this second text; without one it cannot be used."""
+    if example.problem is not None and not example.problem.startswith(SECOND):
+        return example
+    return replace(example, pair=second, problem=no_second(second))
+
+
+def _surplus() -> SettingError:
+    return SettingError(
+        "There are more second texts than texts.", "Give as many second texts as texts."
+    )

@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
+from functools import partial
 from typing import Any, overload
 
 import numpy as np
 
-from piste.arrays import FloatArray, Ragged
+from piste.arrays import FloatArray
 from piste.data import DEFAULT as COLUMNS
-from piste.data import Columns, Example, read_examples, source_size
-from piste.decision import Decision, margins, resolve_target
+from piste.data import Columns, Example, read_examples, source_size, with_pairs
+from piste.decision import Decision
 from piste.errors import SettingError
 from piste.extras import versions
-from piste.many import Explanations, explained, with_pairs
-from piste.methods import METHODS, find_method
+from piste.long_texts import check_classes, one_by_one, shares, target_of_all
+from piste.many import Explanations, explained
+from piste.methods import find_method, refuse_swapped
 from piste.methods.base import Attribution, Method
-from piste.methods.every_class import MOST, explain_every_class
+from piste.methods.every_class import explain_every_class
 from piste.models.fingerprint import identity
 from piste.models.loading import as_classifier
 from piste.models.pairs import text_notes
@@ -136,7 +137,7 @@ class _Asking:
         budget: int | None,
         more: dict[str, Any],
     ) -> _Asking:
-        _refuse_swapped(classifier, method, more)
+        refuse_swapped(classifier, method, more)
         shared = {name: more.pop(name, None) for name in ("rounds", "answers", "gathering")}
         options = Options.of(target=target, unit=unit, seed=seed, budget=budget, **more)
         return cls(as_classifier(classifier), choose_method(method, options), options, **shared)
@@ -166,32 +167,6 @@ class _Asking:
     def in_company(self, gathering: Gathering, example: Example) -> Explanation:
         """One of many, whose questions share batches with those of others."""
         return replace(self, gathering=gathering).explain(example.text, example.pair)
-
-
-def _refuse_swapped(classifier: object, method: object, more: dict[str, Any]) -> None:
-    """The method goes by name and has its own settings; the model is the second argument."""
-    if isinstance(classifier, Method):
-        kind = type(classifier).__name__
-        raise SettingError(
-            f"A {kind} is a method, not a model.", f"Give it by name: method=piste.{kind}(...)."
-        )
-    if isinstance(classifier, str) and classifier in METHODS and not Path(classifier).is_dir():
-        raise SettingError(
-            f"{classifier!r} is a method, not a model.", f'Give it by name: method="{classifier}".'
-        )
-    if "model" in more:
-        raise SettingError(
-            "There is no setting 'model'.", "Give the model after the text: explain(text, model)."
-        )
-    unknown = [name for name in more if name not in Options.names()]
-    chosen = METHODS.get(method) if isinstance(method, str) else method
-    own = chosen.settings() if unknown and isinstance(chosen, Method) else {}
-    for name in unknown:
-        if name in own:
-            raise SettingError(
-                f"{name!r} is a setting of the method, not of explain.",
-                f"Give the method with it: method=piste.{type(chosen).__name__}({name}=...).",
-            )
 
 
 def _many(
@@ -323,26 +298,16 @@ def _in_windows(windows: Sequence[Encoding], query: Query, plan: _Plan) -> Expla
             f"{plan.method.name} needs a text that the model can read at once.",
             'Leave long="windows" out.',
         )
-    tokens = np.array([len(window.ids) for window in windows])
-    target = _target_of_all(windows, query, plan.options)
-    if plan.every_class and len(target.labels) > MOST:
-        raise SettingError(
-            f"In windows every class of {MOST} can be explained, and there are"
-            f" {len(target.labels):,}.",
-            "Name the label, or cut the text off.",
-        )
+    target = target_of_all(windows, query, plan.options)
+    if plan.every_class:
+        check_classes(target.labels)
     plan = replace(
         plan,
         options=replace(plan.options, target=target.index, against=target.against_index),
         settings=plan.settings | {"long": "windows"},
     )
-    left = query.left
-    budgets = [None if left is None else left * count // tokens.sum() for count in tokens]
-    parts = [
-        _window(window, query, plan, budget)
-        for window, budget in zip(windows, budgets, strict=True)
-    ]
-    explanation = merged(parts, _shares(windows).tolist())
+    work = partial(_explained, plan=plan)
+    explanation = merged(one_by_one(windows, query, work), shares(windows).tolist())
     asked = _cost(query, 0.0, 0)  # which label is predicted; the windows have counted the text
     return replace(explanation, cost=explanation.cost + asked)
 
@@ -361,36 +326,4 @@ def target_of(
     query = Query(classifier, encoding.frame, batch_tokens=options.batch_tokens)
     if len(windows) == 1:
         return Decision.of(windows[0], query, options).target
-    return _target_of_all(windows, query, options)
-
-
-def _target_of_all(windows: Sequence[Encoding], query: Query, options: Options) -> Target:
-    """The target of every window: chosen by the mean of their answers."""
-    wholes = query.logits(Ragged.of([window.ids for window in windows]))
-    outputs = range(wholes.shape[1])
-    scores = np.stack([margins(wholes, query.classifier, index) for index in outputs], axis=1)
-    mean = np.asarray(_shares(windows) @ scores)
-    return resolve_target(query.classifier, mean, options.target, options.against)
-
-
-def _shares(windows: Sequence[Encoding]) -> FloatArray:
-    """Each window's share of the tokens."""
-    tokens = np.array([len(window.ids) for window in windows])
-    return np.asarray(tokens / tokens.sum())
-
-
-def _window(window: Encoding, query: Query, plan: _Plan, budget: int | None) -> Explanation:
-    """One window on a query of its own; its answers are forgotten with it."""
-    if isinstance(query.progress, Meter):
-        query.progress.next()
-    line = query.anew(budget)
-    line.answers = dict(query.answers)
-    try:
-        return _explained(window, line, plan)
-    except SettingError as error:
-        if budget is None:
-            raise
-        raise SettingError(
-            f"The budget leaves {budget} sequences for one of the windows: {error}",
-            "All windows share the budget: give more.",
-        ) from error
+    return target_of_all(windows, query, options)

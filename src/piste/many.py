@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from piste.data import SECOND, Example, no_second
-from piste.errors import FileError, InputError, SettingError, choices, kind_of, reason
+from piste.data import Example
+from piste.errors import FileError, InputError, SettingError, choices, reason
 from piste.models.protocol import Classifier
 from piste.models.sharing import THREADS as GROUP
 from piste.models.sharing import Gathering, together
@@ -29,10 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Explanations", "Failure"]
 TABLES = ("players", "texts")
-EVERY = (  # columns that a table of players has, whatever the method
-    *("index", "id", "position", "target"),
-    *("word", "start", "end", "group", "segment", "score", "score_error"),
-)
 Work = Callable[[Gathering, Example], Explanation]
 
 
@@ -119,12 +115,12 @@ class Explanations(Sequence[Result]):
         `id`, `position` in the text, and `target`, the label that positive scores speak for.
         """
         from piste.result.exports import data_frame
-        from piste.runs.in_memory import texts_table
+        from piste.runs.in_memory import players_table, texts_table
 
         if rows not in TABLES:
             raise choices("kind of rows", rows, TABLES)
         every = self._all()
-        return data_frame(_players(every) if rows == "players" else texts_table(every))
+        return data_frame(players_table(every) if rows == "players" else texts_table(every))
 
     def to_parquet(self, folder: str | os.PathLike[str]) -> None:
         """The folder that `piste run` writes: for `piste summary`, DuckDB, Spark, pandas."""
@@ -246,28 +242,6 @@ class Explanations(Sequence[Result]):
         return fragment(self._done, self.is_complete)
 
 
-def _players(pairings: Sequence[Pairing]) -> dict[str, list[Any]]:
-    """The columns of all players of all texts."""
-    from piste.result.exports import columns, score_names
-
-    results = [result for _, result in pairings if isinstance(result, Explanation)]
-    names = score_names(results)
-    table: dict[str, list[Any]] = {name: [] for name in EVERY}  # also where all failed
-    for index, (example, result) in enumerate(pairings):
-        if not isinstance(result, Explanation):
-            continue
-        count = len(result.players)
-        own: dict[str, list[Any]] = {
-            "index": [index] * count,
-            "id": [example.id] * count,
-            "position": list(range(count)),
-            "target": [result.target.label] * count,
-        }
-        for name, cells in (own | columns(result, names)).items():
-            table.setdefault(name, []).extend(cells)
-    return table
-
-
 def _needed(part: slice) -> int | None:
     """How many a slice needs from the beginning; None: all, as where it counts from the end."""
     start, stop, step = part.start or 0, part.stop, part.step or 1
@@ -364,47 +338,3 @@ def _check(first: Sequence[Result]) -> None:
     errors = [result.error for result in first if isinstance(result, Failure)]
     if len(errors) == len(first) and all(type(error) is SettingError for error in errors):
         raise errors[0]
-
-
-def with_pairs(
-    examples: Iterator[Example], pairs: str | Iterable[str] | None, size: int | None = None
-) -> Iterator[Example]:
-    """The examples with second texts: one for all, or one for each.
-
-    size: how many examples there are; where it is known, more second texts are refused at once.
-    """
-    if pairs is None:
-        return examples
-    if not isinstance(pairs, Iterable):
-        raise SettingError(
-            f"pair is {kind_of(pairs)}, and there are many texts.",
-            "Give one second text for all, or as many as there are texts.",
-        )
-    if isinstance(pairs, str):
-        return (_paired(example, pairs) for example in examples)
-    if size is not None:
-        pairs = list(islice(pairs, size + 1))
-        if len(pairs) > size:
-            raise _surplus()
-    return _beside(examples, iter(pairs))
-
-
-def _beside(examples: Iterator[Example], seconds: Iterator[str]) -> Iterator[Example]:
-    """Each example with a second text of its own."""
-    for example in examples:
-        yield _paired(example, next(seconds, None))
-    if next(seconds, None) is not None:
-        raise _surplus()
-
-
-def _paired(example: Example, second: str | None) -> Example:
-    """An example with this second text; without one it cannot be used."""
-    if example.problem is not None and not example.problem.startswith(SECOND):
-        return example
-    return replace(example, pair=second, problem=no_second(second))
-
-
-def _surplus() -> SettingError:
-    return SettingError(
-        "There are more second texts than texts.", "Give as many second texts as texts."
-    )

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from piste.errors import SettingError, choices
@@ -19,6 +20,7 @@ from piste.methods.occlusion import Occlusion
 from piste.methods.rollout import Rollout
 from piste.methods.slalom import Slalom
 from piste.methods.slalom.analytic import SlalomAna
+from piste.options import Options
 
 __all__ = ["METHODS", "Attribution", "Method"]
 
@@ -110,3 +112,29 @@ def _like(default: Any, recorded: Any) -> Any:
 def summary(method: Method) -> str:
     """The first line of a method's docstring."""
     return (type(method).__doc__ or "").strip().split("\n")[0]
+
+
+def refuse_swapped(classifier: object, method: object, more: dict[str, Any]) -> None:
+    """The method goes by name and has its own settings; the model is the second argument."""
+    if isinstance(classifier, Method):
+        kind = type(classifier).__name__
+        raise SettingError(
+            f"A {kind} is a method, not a model.", f"Give it by name: method=piste.{kind}(...)."
+        )
+    if isinstance(classifier, str) and classifier in METHODS and not Path(classifier).is_dir():
+        raise SettingError(
+            f"{classifier!r} is a method, not a model.", f'Give it by name: method="{classifier}".'
+        )
+    if "model" in more:
+        raise SettingError(
+            "There is no setting 'model'.", "Give the model after the text: explain(text, model)."
+        )
+    unknown = [name for name in more if name not in Options.names()]
+    chosen = METHODS.get(method) if isinstance(method, str) else method
+    own = chosen.settings() if unknown and isinstance(chosen, Method) else {}
+    for name in unknown:
+        if name in own:
+            raise SettingError(
+                f"{name!r} is a setting of the method, not of explain.",
+                f"Give the method with it: method=piste.{type(chosen).__name__}({name}=...).",
+            )

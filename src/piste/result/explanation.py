@@ -17,6 +17,7 @@ from piste.arrays import BoolArray, FloatArray
 from piste.errors import FileError, SettingError, printable
 from piste.files import also_written
 from piste.options import WORDS_SHOWN, whole_number
+from piste.result.basics import Player, Row, Target
 from piste.result.facts import Cost, Fidelity, FitReport, Record, Stopped
 from piste.result.formula import Formula
 from piste.result.parts import Pair, PartAnswers, PlayerSet, Prediction, unknown_parts
@@ -27,55 +28,9 @@ if TYPE_CHECKING:
 
     from piste.surrogates.parts import PartSurrogate
 
+__all__ = ["Explanation", "Player", "Row", "Target"]
 SCHEMA = 2
 MANY_PAIRS = 50
-
-
-@dataclass(frozen=True)
-class Player:
-    """One unit of the text. `text[start:end]` is what the person wrote; `ids` what the model reads.
-
-    Players with the same `group` are the same to the model. Methods that fit words give them one
-    score; those that look at places (occlusion, gam, anchors) score each.
-    """
-
-    text: str
-    start: int
-    end: int
-    ids: tuple[int, ...]
-    group: int
-    segment: int = 0  # 1: of the second text of a pair
-
-
-@dataclass(frozen=True)
-class Target:
-    """The number that is explained: which output, on which scale, and what the model says."""
-
-    index: int
-    label: str
-    # "log-odds", "raw score", "logit above the mean of all classes" or "log-odds against LOC"
-    scale: str
-    score: float  # of the whole text, on that scale, towards this label
-    # None on the raw scale; of a contrast, p(label) / (p(label) + p(against)).
-    probability: float | None
-    labels: tuple[str, ...]
-    against: str | None = None  # the label that this one is contrasted with
-    against_index: int | None = None
-
-    @property
-    def title(self) -> str:
-        """What is explained: "NUM", or "NUM rather than LOC"."""
-        return self.label if self.against is None else f"{self.label} rather than {self.against}"
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of `Explanation.top`: a distinct player and its scores."""
-
-    player: Player
-    occurrences: int
-    scores: dict[str, float]
-    errors: dict[str, float]  # standard errors; empty where the method has none
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -16,6 +16,7 @@ from piste.extras import versions
 from piste.files import encodable, make_folder, write_atomic
 from piste.many import Failure, Pairing
 from piste.result.explanation import Explanation
+from piste.result.exports import columns, score_names
 from piste.runs import shards
 from piste.runs.commits import TEXTS, Destination, begin
 from piste.runs.manifest import ENDED, MANIFEST
@@ -26,12 +27,36 @@ from piste.runs.store import ANOTHER, FORMAT
 from piste.runs.word_summary import Summary
 
 IN_MEMORY = "texts in memory"
+EVERY = (  # columns that a table of players has, whatever the method
+    *("index", "id", "position", "target"),
+    *("word", "start", "end", "group", "segment", "score", "score_error"),
+)
 
 
 def texts_table(pairings: Sequence[Pairing]) -> Table:
     """A run's table of texts, by columns."""
     texts = _shard(list(enumerate(pairings))).texts
     return {name: cells for name, cells in texts.items() if name != "stamp"}
+
+
+def players_table(pairings: Sequence[Pairing]) -> Table:
+    """The columns of all players of all texts."""
+    results = [result for _, result in pairings if isinstance(result, Explanation)]
+    names = score_names(results)
+    table: Table = {name: [] for name in EVERY}  # also where all failed
+    for index, (example, result) in enumerate(pairings):
+        if not isinstance(result, Explanation):
+            continue
+        count = len(result.players)
+        own: dict[str, list[Any]] = {
+            "index": [index] * count,
+            "id": [example.id] * count,
+            "position": list(range(count)),
+            "target": [result.target.label] * count,
+        }
+        for name, cells in (own | columns(result, names)).items():
+            table.setdefault(name, []).extend(cells)
+    return table
 
 
 def summarised(pairings: Sequence[Pairing]) -> Summary:

@@ -1,0 +1,52 @@
+"""What every explanation is made of: the units of a text, the number that is explained, a line of
+the table.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Player:
+    """One unit of the text. `text[start:end]` is what the person wrote; `ids` what the model reads.
+
+    Players with the same `group` are the same to the model. Methods that fit words give them one
+    score; those that look at places (occlusion, gam, anchors) score each.
+    """
+
+    text: str
+    start: int
+    end: int
+    ids: tuple[int, ...]
+    group: int
+    segment: int = 0  # 1: of the second text of a pair
+
+
+@dataclass(frozen=True)
+class Target:
+    """The number that is explained: which output, on which scale, and what the model says."""
+
+    index: int
+    label: str
+    # "log-odds", "raw score", "logit above the mean of all classes" or "log-odds against LOC"
+    scale: str
+    score: float  # of the whole text, on that scale, towards this label
+    # None on the raw scale; of a contrast, p(label) / (p(label) + p(against)).
+    probability: float | None
+    labels: tuple[str, ...]
+    against: str | None = None  # the label that this one is contrasted with
+    against_index: int | None = None
+
+    @property
+    def title(self) -> str:
+        """What is explained: "NUM", or "NUM rather than LOC"."""
+        return self.label if self.against is None else f"{self.label} rather than {self.against}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of `Explanation.top`: a distinct player and its scores."""
+
+    player: Player
+    occurrences: int
+    scores: dict[str, float]
+    errors: dict[str, float]  # standard errors; empty where the method has none
