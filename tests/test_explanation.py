@@ -181,6 +181,18 @@ def test_places_that_score_apart_are_rows_apart(demo):
     assert row.occurrences == 3
 
 
+def test_words_that_the_model_cannot_tell_apart_are_all_in_the_name_of_their_row(demo):
+    found = piste.explain("日本 film 本日 good 語 Good 漢字", demo, "lime")
+    names = {row.name: row.occurrences for row in found.top()}
+    assert names == {"日/本/語/…": sum(names.values()) - 3, "film": 1, "good": 2}
+
+
+def test_the_headline_is_the_first_sentence_that_is_printed(demo):
+    found = piste.explain("A superb film.", demo)
+    assert str(found).startswith(found.headline)
+    assert "superb" in found.headline
+
+
 @pytest.mark.parametrize("removed", [3, None, "ab"])
 def test_removed_players_are_a_list(demo, removed):
     found = piste.explain("good film", demo, "occlusion")

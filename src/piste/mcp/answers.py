@@ -323,7 +323,7 @@ def _strongest(explanation: Explanation) -> list[str]:
     for row in explanation.top():
         times = f" ({row.occurrences}×)" if row.occurrences > 1 else ""
         error = f" ±{row.errors[name]:.2f}" if name in row.errors else ""
-        lines.append(f"  “{one_line(row.player.text)}”{times} {signed(row.scores[name])}{error}")
+        lines.append(f"  “{one_line(row.name)}”{times} {signed(row.scores[name])}{error}")
     return lines
 
 

@@ -110,7 +110,7 @@ def _error(
 def bars(rows: Sequence[Row], name: str, width: float) -> Chart:
     """The strongest rows as bars from a common zero."""
     rows = [row for row in rows[:BARS] if math.isfinite(row.scores[name])]
-    names = [fitted(row.player.text, width * GUTTER) for row in rows]
+    names = [fitted(row.name, width * GUTTER) for row in rows]
     gutter = max((text_width(text) for text in names), default=0.0) + 14
     frame = Box(gutter, 6, width - 16, 6 + BAR_STEP * len(rows))
     scale = spread([0.0, *(row.scores[name] for row in rows)], margin=0.02)
@@ -166,7 +166,7 @@ def scaled(number: float, source: tuple[float, float], ends: tuple[float, float]
 def _labels(marks: Sequence[Mark], frame: Box, count: int) -> list[Label]:
     strongest = marks[:count]
     points = [(mark.x, mark.y) for mark in marks]
-    names = [one_line(mark.row.player.text, 22) for mark in strongest]
+    names = [one_line(mark.row.name, 22) for mark in strongest]
     sizes = [(text_width(name) + 4, FONT + 2) for name in names]
     boxes = place(points[:count], sizes, points, frame)
     return [

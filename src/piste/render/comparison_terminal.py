@@ -135,7 +135,7 @@ def _strongest(explanation: Explanation) -> Text:
 def _named(row: Row, explanation: Explanation) -> str:
     score = row.scores[explanation.primary]
     sign = ("+" if score > 0 else "−" if score < 0 else "") if said.has_side(explanation) else ""
-    return f"{sign}{one_line(row.player.text, 20)}"
+    return f"{sign}{one_line(row.name, 20)}"
 
 
 def _colour_key(comparison: Comparison) -> Text:

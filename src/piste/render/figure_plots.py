@@ -167,7 +167,7 @@ def _label_points(axes: Axes, rows: Sequence[Row]) -> None:
     """The strongest rows by name, each beside its point or at the end of a thin line."""
     ruler = Ruler(LABEL_SIZE)
     points, (width, height) = _in_points(axes, rows), axes_size(axes)
-    names = [literal(one_line(row.player.text, 28)) for row in rows[:LABELS]]
+    names = [literal(one_line(row.name, 28)) for row in rows[:LABELS]]
     sizes = [(ruler.width(name) + 2, LABEL_SIZE * 1.3) for name in names]
     boxes = place(points[:LABELS], sizes, points, Box(0, 0, width, height))
     for row, name, point, box in zip(rows, names, points, boxes, strict=False):
@@ -258,7 +258,7 @@ def _name_bar(axes: Axes, index: int, row: Row, name: str) -> None:
     """The name on the empty side of zero, where there is always room."""
     against = row.scores[name] < 0
     axes.annotate(
-        literal(one_line(row.player.text, 28)),
+        literal(one_line(row.name, 28)),
         (0, index),
         xytext=(5 if against else -5, 0),
         textcoords="offset points",

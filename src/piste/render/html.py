@@ -238,7 +238,7 @@ def _sides(explanation: Explanation, name: str) -> str:
     least, sides = words.NOTHING * words.largest(explanation, name), []
     for side, sign, most in (("", 1, NAMED), ("against it: ", -1, 1)):
         some = [row for row in rows if row.scores[name] * sign > least][:most]
-        said = [f"“{one_line(row.player.text)}” {words.signed(row.scores[name])}" for row in some]
+        said = [f"“{one_line(row.name)}” {words.signed(row.scores[name])}" for row in some]
         sides += [f"{side}{', '.join(said)}"] if said else []
     return "; ".join(sides) or "nothing"
 

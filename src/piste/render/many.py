@@ -70,7 +70,7 @@ def line(pairing: Pairing) -> Line:
         why = one_line(result.reason, REASON)
         return Line(name, "not explained", why, "", text, [(one_line(result.text), "f", 0)], True)
     r2 = None if result.fidelity is None else result.fidelity.r2
-    reasons = words.listed([f"“{one_line(row.player.text)}”" for row in answer.reasons(result)])
+    reasons = words.listed([f"“{one_line(row.name)}”" for row in answer.reasons(result)])
     known = "–" if r2 is None else f"{r2:.2f}".replace("-", "−")
     return Line(name, answer.decided(result), reasons or "–", known, text, coloured(result))
 

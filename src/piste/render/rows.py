@@ -209,7 +209,7 @@ def _name(row: Row, explanation: Explanation) -> tuple[str, str]:
     times = f" {row.occurrences}×" if row.occurrences > 1 else ""
     text = words.text_of(explanation, row.player)
     which = f" ({text})" if text else ""
-    return one_line(row.player.text, NAME - len(times) - len(which)), f"{times}{which}"
+    return one_line(row.name, NAME - len(times) - len(which)), f"{times}{which}"
 
 
 def _scores(row: Row, explanation: Explanation) -> dict[str, Text]:

@@ -60,4 +60,4 @@ def _label(row: Row, explanation: Explanation) -> str:
     times = f" {row.occurrences}×" if row.occurrences > 1 else ""
     text = text_of(explanation, row.player)
     which = f" ({text})" if text else ""
-    return f"{one_line(row.player.text, LABEL)}{times}{which}"
+    return f"{one_line(row.name, LABEL)}{times}{which}"

@@ -4,6 +4,8 @@ the table.
 
 from dataclasses import dataclass
 
+NAMED = 3  # ways to write a word that its name holds
+
 
 @dataclass(frozen=True)
 class Player:
@@ -50,3 +52,11 @@ class Row:
     occurrences: int
     scores: dict[str, float]
     errors: dict[str, float]  # standard errors; empty where the method has none
+    texts: tuple[str, ...] = ()  # how it is written, where that differs by more than capitals
+
+    @property
+    def name(self) -> str:
+        """The word; of words that the model cannot tell apart (unknown ones), some of them."""
+        if not self.texts:
+            return self.player.text
+        return "/".join(self.texts[:NAMED]) + ("/…" if len(self.texts) > NAMED else "")

@@ -19,6 +19,7 @@ from piste.files import also_written
 from piste.options import WORDS_SHOWN, whole_number
 from piste.result.basics import Player, Row, Target
 from piste.result.facts import Cost, Fidelity, FitReport, Record, Stopped
+from piste.result.format import jsonable
 from piste.result.formula import Formula
 from piste.result.parts import Pair, PartAnswers, PlayerSet, Prediction, unknown_parts
 from piste.result.scores import Errors, Scores, score
@@ -83,6 +84,13 @@ class Explanation:
         for name, value in own.items():
             object.__setattr__(self, name, value)
 
+    @property
+    def headline(self) -> str:
+        """The answer in a sentence: what was decided, because of which words, what turns it."""
+        from piste.render.answer import sentence
+
+        return sentence(self)
+
     def top(self, n: int = WORDS_SHOWN, by: str | None = None) -> list[Row]:
         """The `n` players with the strongest score (absolute value), strongest first.
 
@@ -114,11 +122,13 @@ class Explanation:
             summed = "effect" in self.scores and score(name).adds_up
             return float(values[members].sum() if summed else values[members[0]])
 
+        texts = list(dict.fromkeys(self.players[index].text for index in sorted(members)))
         return Row(
             self.players[members[0]],
             len(members),
             {name: told(name, values) for name, values in self.scores.items()},
             {name: told(name, values) for name, values in self.errors.items()},
+            tuple(texts) if len({text.casefold() for text in texts}) > 1 else (),
         )
 
     def predict(self, kept: Iterable[int]) -> Prediction:
@@ -220,7 +230,7 @@ class Explanation:
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON; `from_dict` gives the same explanation back."""
         data = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        plain: dict[str, Any] = json.loads(json.dumps(data, default=_plain, allow_nan=False))
+        plain: dict[str, Any] = json.loads(json.dumps(data, default=jsonable, allow_nan=False))
         return {"schema": SCHEMA, **plain}
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
@@ -334,13 +344,3 @@ class Explanation:
         from piste.render.terminal import as_text
 
         return as_text(self)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, Fidelity):
-        return {name: dataclasses.asdict(check) for name, check in value.checks.items()}
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return dataclasses.asdict(value)
-    raise TypeError(f"cannot write a {type(value).__name__} as JSON")

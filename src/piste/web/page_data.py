@@ -171,7 +171,7 @@ def _mark(mark: Mark, index: dict[int, int]) -> dict[str, Any]:
         "y": mark.y,
         "width": mark.width,
         "error": None if error is None else [error.left, error.low, error.right, error.high],
-        "said": f"{one_line(mark.row.player.text)}: {scores}",
+        "said": f"{one_line(mark.row.name)}: {scores}",
     }
 
 
