@@ -55,8 +55,8 @@ def write(lines: Sequence[dict[str, Any]], root: Path, readme: bool) -> None:
     pictures.mkdir(parents=True, exist_ok=True)
     if not page.exists():
         page.write_text(blank(), encoding="utf-8")
-    if times.KEPT.exists():
-        fill(page, "times", times.section())
+    if measured_times := times.section():
+        fill(page, "times", measured_times)
     if not results.figures:
         print("no quality was measured yet")
         return

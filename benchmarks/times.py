@@ -5,8 +5,8 @@
 Run it on a machine that does nothing else. Every library stays loaded in its own process; text by
 text they explain in turn (A B C A B C), so whatever slows the machine falls on all of them. Each
 runs at its defaults, after one text that is not timed. piste compiles the model where that is
-faster; the others run in eager torch. The ratios to piste go to results/times.json, from which
-`peers.py` writes them into the page.
+faster; the others run in eager torch. The seconds go to results/times, a file a task, from which
+`peers.py --report` writes ratios into the page.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from tasks import TASKS, model_folder
 from workers import Worker
 
 HERE = Path(__file__).resolve().parent
-KEPT = HERE / "results" / "times.json"
+KEPT = HERE / "results" / "times"  # a file a task
 TIMED = (OURS, "quick", "slalom", "slalom-explanations", "lime", "shap-kernel", "shap-partition")
 
 
@@ -37,7 +37,7 @@ def main() -> None:
     folder = str(model_folder(TASKS[given.task].model, given.data))
     rows = list(TASKS[given.task].rows(given.data, given.texts + 1))
     workers = {
-        name: Worker(name, environments.python_of(ENVIRONMENTS[name]), given.out.parent / "logs")
+        name: Worker(name, environments.python_of(ENVIRONMENTS[name]), given.out / "logs")
         for name in {CONTENDERS[one].library for one in given.only}
     }
     taken: dict[str, list[list[float]]] = {name: [] for name in given.only}  # [texts][rounds]
@@ -55,8 +55,9 @@ def main() -> None:
             print(f"text {index} of {given.texts}", flush=True)
     for worker in workers.values():
         worker.close()
-    given.out.parent.mkdir(parents=True, exist_ok=True)
-    given.out.write_text(json.dumps({"task": given.task, "seconds": taken}), encoding="utf-8")
+    given.out.mkdir(parents=True, exist_ok=True)
+    kept = json.dumps({"task": given.task, "seconds": taken})
+    (given.out / f"{given.task}.json").write_text(kept, encoding="utf-8")
     print(section(given.out))
 
 
@@ -70,11 +71,14 @@ def timed(workers: dict[str, Worker], name: str, row: dict[str, Any], folder: st
     return float(line["seconds"])
 
 
-def section(path: Path = KEPT) -> str:
-    """The table of ratios; nothing where none were measured."""
-    if not path.exists():
-        return ""
-    kept = json.loads(path.read_text("utf-8"))
+def section(folder: Path = KEPT) -> str:
+    """The tables of ratios; nothing where none were measured."""
+    files = sorted(folder.glob("*.json"))
+    tables = [_table(json.loads(file.read_text("utf-8"))) for file in files]
+    return "\n\n".join(["### Time", *tables, "By `benchmarks/times.py`."]) if tables else ""
+
+
+def _table(kept: dict[str, Any]) -> str:
     seconds = {name: np.array(rows) for name, rows in kept["seconds"].items()}
     own = seconds[OURS]
     lines = ["| at its defaults | times piste context | from | to |", "|---|---:|---:|---:|"]
@@ -84,11 +88,12 @@ def section(path: Path = KEPT) -> str:
         shown = " | ".join(f"{ratio:.2g}" if ratio < 10 else f"{ratio:.0f}" for ratio in cells)
         lines.append(f"| {CONTENDERS[name].title} | {shown} |")
     texts, rounds = own.shape
+    turns = "one round" if rounds == 1 else f"{rounds} rounds"
     note = (
-        f"Medians of ratios over {texts} texts ({TASKS[kept['task']].title}), {rounds} rounds in"
-        f" turn; the smallest and the largest beside. By `benchmarks/times.py`."
+        f"Medians of ratios over {texts} {TASKS[kept['task']].title}; {turns}, in turn; the"
+        " smallest and the largest beside."
     )
-    return "### Time\n\n" + "\n".join(lines) + f"\n\n{note}"
+    return "\n".join(lines) + f"\n\n{note}"
 
 
 if __name__ == "__main__":
