@@ -140,6 +140,35 @@ def test_rare_words_that_stand_out_are_shown_where_they_are_asked_for(
     assert heads(tab, "words") == ["rare"]
 
 
+def test_the_count_is_of_what_is_listed_unasked(
+    tab: Page, summary: Summary, tmp_path: Path
+) -> None:
+    """Rare words that stand out are rows too: they count where the reader searches."""
+    vegas = next(word for word in summary.words if word.word == "vegas")
+    rare = replace(vegas, word="rare", texts=2, effect=9.0)
+    more = replace(summary, words=[*summary.words, rare])
+    open_page(tab, page(more), tmp_path)
+    often = [word for word in more.words if word.texts >= more.least]
+    expect(tab.locator("#words-count")).to_have_text(f"{len(often)} words")
+    told = tab.locator("section", has=tab.locator("#words")).locator("p.hint").last
+    few = len(more.words) - len(often)
+    left_out = f"{few} of {len(more.words)} words are in fewer than 5 texts and are left out"
+    expect(told).to_contain_text(left_out)
+    expect(told).to_contain_text("1 of them stands out")
+    tab.get_by_label("Search").fill("rare")
+    expect(tab.locator("#words-count")).to_have_text(f"1 words (of {len(often) + 1})")
+
+
+def test_pairs_in_fewer_texts_than_words_need_are_shown(
+    tab: Page, summary: Summary, tmp_path: Path
+) -> None:
+    pair = replace(summary.together()[0], texts=3, listed=3)
+    open_page(tab, page(replace(summary, pairs=[pair])), tmp_path)
+    assert heads(tab, "pairs") == ["not + good"]
+    tab.get_by_label("In at least").fill("6")
+    assert heads(tab, "pairs") == []
+
+
 def test_a_row_opens_texts_with_its_word(tab: Page, summary: Summary, tmp_path: Path) -> None:
     opened = open_page(tab, page(summary), tmp_path)
     button = row(tab, "words", "vegas")
@@ -303,7 +332,7 @@ def test_the_page_says_what_it_needs_to_be_read(summary: Summary) -> None:
     assert f"in {SPURIOUS_TEXTS} labelled texts or more" in document
     assert "biased upwards" in " ".join(document.split())
     assert "Strongest for “positive”: good and vegas" in document
-    assert "4 wrong predictions, most often decided by vegas" in document
+    assert "4 wrong predictions, most often decided by vegas (4)." in document
 
 
 def test_a_lexicon_has_a_page_without_examples(demo: Classifier, tmp_path: Path) -> None:

@@ -144,24 +144,20 @@ def many_pairs():
 def test_pairs_of_few_texts_and_of_punctuation_are_left_out(tmp_path):
     summary = piste.summarise(write_run(tmp_path, many_pairs()))
     assert summary.least_listed == 3
-    assert [pair.first for pair in summary.together(summary.least_listed)] == ["not"]
-    assert {pair.first for pair in summary.together()} == {"not", "so"}
+    assert [pair.first for pair in summary.together()] == ["not"]
+    assert {pair.first for pair in summary.together(1)} == {"not", "so"}
     shown = " ".join(str(summary).split())
     assert "not + good" in shown
     assert "so + bad" not in shown
-    assert "; 1 pair among the strongest of fewer than 3 texts is left out" in shown
+    left_out = "1 of 2 pairs is among the strongest of fewer than 3 texts and is left out"
+    assert f"; {left_out}: they say little" in shown
+    assert left_out in summary.to_html()
 
 
 def test_strong_punctuation_stays(tmp_path):
     loud = [PlantedText(["fine", "!"], [0, 1], pairs=[(0, 1, -1.6)])] * 4
     summary = piste.summarise(write_run(tmp_path, [*many_pairs(), *loud]))
     assert {pair.first for pair in summary.together(3)} == {"not", "fine"}
-
-
-def test_a_small_run_says_that_it_has_no_pairs_yet(tmp_path):
-    summary = piste.summarise(write_run(tmp_path, many_pairs()[4:]))
-    assert "Words that act together: none yet; 1 pair among" in str(summary)
-    assert "None yet. 1 pair among" in summary.to_html()
 
 
 @pytest.mark.parametrize(("texts", "least"), [(1, 1), (19, 1), (20, 2), (49, 4), (50, 5), (900, 5)])
@@ -173,8 +169,9 @@ def test_words_in_few_texts_are_left_out_and_counted(found):
     rare = replace(named(found, "good"), word="rare", texts=4, wrong=0)
     summary = replace(found, words=[*found.words, rare])
     counted = sum(word.texts < 5 for word in summary.words)
-    assert f"; {counted} words in fewer than 5 texts are left out" in " ".join(str(summary).split())
-    assert f"{counted} words in fewer than 5 texts are left out." in summary.to_html()
+    left_out = f"{counted} of {len(summary.words)} words are in fewer than 5 texts and are left out"
+    assert f"; {left_out}: their means say little" in " ".join(str(summary).split())
+    assert f"{left_out}: their means say little." in summary.to_html()
     assert "rare" not in str(summary)
 
 
@@ -192,7 +189,7 @@ def summary_of_two(found):
 
 def test_examples_of_a_pair_mark_both_words(tmp_path):
     summary = piste.summarise(write_run(tmp_path, paired()))
-    pair = next(one for one in summary.together() if (one.first, one.second) == ("x", "y"))
+    pair = next(one for one in summary.together(1) if (one.first, one.second) == ("x", "y"))
     (excerpt, *_) = pair.examples
     assert [text.strip() for text, _, marked in excerpt.pieces if marked] == ["x", "y"]
     assert "".join(text for text, _, _ in excerpt.pieces) == "not x good y"

@@ -17,7 +17,7 @@ def summary(
     html: options.Html = None,
     figure: options.FigureFile = None,
 ) -> None:
-    """Summarise a run: what each word does over all texts, and which words carry errors."""
+    """Summarise a run: what each word does over all texts, and which decide wrong predictions."""
     from piste.render.corpus import show
     from piste.runs.word_summary import summarise
 

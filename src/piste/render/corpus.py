@@ -15,13 +15,12 @@ from rich.text import Text
 
 from piste.errors import few
 from piste.render.clean import one_line, shorten, visible
+from piste.render.corpus_left_out import rare_pairs, rare_words
 from piste.render.corpus_tables import (
     MEANINGS,
     TableRow,
     one_side,
     pair_row,
-    rare_pairs,
-    rare_words,
     word_row,
 )
 from piste.render.figure import drawn, literal
@@ -54,12 +53,20 @@ TOGETHER = (
 
 def headline(summary: Summary) -> str:
     """What was summarised, in one line."""
-    right = "" if summary.right is None else f", {counted(summary.right)} right"
+    right = (
+        "" if summary.right is None else f", {counted(summary.right)} right{of_checked(summary)}"
+    )
     failed = f", {summary.failed:,} failed" if summary.failed else ""
     words = f"{_number(len(summary.words), 'word')} of {_number(summary.texts, 'text')}"
     named = summary.labels and one_side(summary)
     side = f"; scores above 0 speak for “{one_line(summary.labels[-1])}”" if named else ""
     return f"{words}, {summary.model}{right}{failed}{side}"
+
+
+def of_checked(summary: Summary) -> str:
+    """ " (2 of 3 texts checked)", where some have no label that the model knows."""
+    some = 0 < summary.checked < summary.texts - summary.failed
+    return f" ({summary.checked:,} of {summary.texts:,} texts checked)" if some else ""
 
 
 def _number(count: int, what: str) -> str:
@@ -87,7 +94,7 @@ def legend(header: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class Section:
-    """A table: what it holds, its header and its rows as text; no rows where `why` says why."""
+    """A table: what it holds, its header and its rows as text."""
 
     title: str
     why: str
@@ -97,7 +104,7 @@ class Section:
 def sections(summary: Summary, most: int) -> list[Section]:
     """The tables that have rows, each with `most` of them."""
     chosen = {
-        "strongest": summary.strongest(least=summary.least),
+        "strongest": summary.strongest(),
         "turning": summary.turning(),
         "spoiling": summary.spoiling(),
         "spurious": summary.spurious(),
@@ -112,18 +119,16 @@ def sections(summary: Summary, most: int) -> list[Section]:
         for title, why, key in SECTIONS
         if chosen[key]
     ]
-    if summary.together():
+    if summary.paired():
         tables.insert(1, _together(summary, most))
     return tables
 
 
 def _together(summary: Summary, most: int) -> Section:
-    """The pairs that act together; in a small run there may be none in texts enough."""
+    """The pairs that act together."""
     title, why = TOGETHER
-    pairs = summary.together(summary.least_listed)
-    if not pairs:
-        return Section(title, f"none yet; {rare_pairs(summary)}", [])
-    listed = rows([_text_cells(pair_row(pair, summary), "words") for pair in pairs[:most]])
+    pairs = summary.paired()[:most]
+    listed = rows([_text_cells(pair_row(pair, summary), "words") for pair in pairs])
     return Section(title, _and(why, rare_pairs(summary)), listed)
 
 
@@ -153,9 +158,8 @@ def show(summary: Summary, console: Console | None = None) -> None:
     for section in sections(summary, SHOWN):
         console.print()
         console.print(Text(f"{section.title}: {section.why}"))
-        if section.rows:
-            console.print(_table(section.rows))
-            explained |= dict.fromkeys(legend(section.rows[0]))
+        console.print(_table(section.rows))
+        explained |= dict.fromkeys(legend(section.rows[0]))
     console.print()
     for line in explained:
         console.print(Text(line, "dim"))
@@ -202,7 +206,7 @@ def _name(axes: Axes, words: Sequence[Word]) -> None:
 
 
 def _figure(summary: Summary) -> Figure:
-    words = summary.strongest()[:POINTS]
+    words = summary.strongest(least=1)[:POINTS]
     values, weights = (
         np.array([getattr(word, name) for word in words]) for name in ("value", "importance")
     )

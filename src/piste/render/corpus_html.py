@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,14 +16,14 @@ from markupsafe import Markup
 from piste.render import words as said
 from piste.render.chart import Chart, scatter
 from piste.render.clean import one_line, visible
-from piste.render.corpus import headline, notes
+from piste.render.corpus import headline, notes, of_checked
+from piste.render.corpus_left_out import rare_words
 from piste.render.corpus_tables import (
     MARKS,
     MEANINGS,
     PageTable,
     one_side,
     page_tables,
-    rare_words,
     speaking,
 )
 from piste.render.html import assets, framed, level, policy_of
@@ -65,6 +66,7 @@ def page(summary: Summary, most: int = LISTED) -> str:
         summary=summary,
         said=said,
         title=headline(summary),
+        checked=of_checked(summary),
         findings=findings(summary),
         notes=notes(summary),
         least=summary.least,
@@ -119,12 +121,9 @@ def findings(summary: Summary) -> list[str]:
         words = speaking(summary, label)
         if words:
             told.append(f"Strongest for “{one_line(label)}”: {said.listed(words)}.")
-    spoiling, spurious = summary.spoiling(), summary.spurious()
-    mistakes = sum(one.texts for one in summary.mistakes)
-    if mistakes and spoiling:
-        names = said.listed([one_line(word.word, 20) for word in spoiling[:3]])
-        wrong = "1 wrong prediction" if mistakes == 1 else f"{mistakes:,} wrong predictions"
-        told.append(f"{wrong}, most often decided by {names}.")
+    if summary.mistakes:
+        told.append(_wrong(summary))
+    spurious = summary.spurious()
     if spurious:
         names = said.listed([one_line(word.word, 20) for word in spurious[:5]])
         told.append(
@@ -132,6 +131,21 @@ def findings(summary: Summary) -> list[str]:
             f" are like those of other texts (words in at least {SPURIOUS_TEXTS} labelled texts)."
         )
     return told
+
+
+def _wrong(summary: Summary) -> str:
+    """How many predictions are wrong, and the words that decided several of them."""
+    mistakes = sum(one.texts for one in summary.mistakes)
+    if mistakes == 1:
+        return "1 wrong prediction."
+    decided = Counter[str]()  # of three classes or more a word is listed for each
+    for word in summary.spoiling():
+        decided[word.word] += word.wrong
+    several = [(word, count) for word, count in decided.most_common(3) if count > 1]
+    if not several:
+        return f"{mistakes:,} wrong predictions; no word decided more than one of them."
+    names = [f"{one_line(word, 20)} ({count:,})" for word, count in several]
+    return f"{mistakes:,} wrong predictions, most often decided by {said.listed(names)}."
 
 
 def packed(tables: Sequence[PageTable], scale: float) -> tuple[dict[str, list[Any]], int]:
@@ -188,12 +202,10 @@ def drawings(summary: Summary) -> list[Drawing]:
     """The charts of all words; of more than two labels, those of each class."""
     if one_side(summary):
         told = summary.labels[-1] if summary.labels else ""
-        return [_drawing(None, told, summary.strongest(least=summary.least))]
+        return [_drawing(None, told, summary.strongest())]
     frequent = sorted(summary.classes, key=lambda one: -one.predicted)[:DRAWN_CLASSES]
     names = [one.label for one in frequent] or list(summary.labels[:DRAWN_CLASSES])
-    chosen = [
-        (summary.labels.index(name), name, summary.strongest(name, summary.least)) for name in names
-    ]
+    chosen = [(summary.labels.index(name), name, summary.strongest(name)) for name in names]
     return [_drawing(*one) for one in chosen if one[2]]
 
 

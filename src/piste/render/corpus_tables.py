@@ -6,21 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from piste.render.clean import one_line
+from piste.render.corpus_left_out import cut_words, only_in, rare_pairs
 from piste.render.html import level
 from piste.render.words import counted, give_or_take, signed
 from piste.runs.class_summary import ClassCounts, Mistakes
 from piste.runs.excerpts import Excerpt
 from piste.runs.pair_summary import WordPair
 from piste.runs.shards import MOST_PAIRS
-from piste.runs.word_summary import FEW_TEXTS, LISTED_PAIRS, SPURIOUS_TEXTS, Summary
-from piste.runs.word_tally import Word
+from piste.runs.word_summary import LISTED_PAIRS, SPURIOUS_TEXTS, Summary
+from piste.runs.word_tally import FEW_TEXTS, LESSER_SHARE, ONE_SIDED, Word
 
 MOST_CLASSES = 100
 NONE = 0.0005  # an error that is rounding
-BOTH_SIDES = 0.25  # of the occurrences on the other side: such a word is marked
 SPEAKING = 6  # words named for a class
 MARKS = {  # what rows are marked with, and what the page's filter calls it
-    "both sides": f"on both sides ({counted(BOTH_SIDES)} of the occurrences or more)",
+    "both sides": f"on both sides (each in {counted(LESSER_SHARE)} of the occurrences or more)",
     "mistakes": "decide wrong predictions",
     "spurious?": f"candidates for spurious words (in {SPURIOUS_TEXTS} labelled texts or more)",
 }
@@ -29,7 +29,8 @@ MEANINGS = {
     "lin": "value × e^importance, on average over its texts",
     "value": "the score that the word would get alone",
     "importance": "how much the word weighs beside others; 0 is the average word",
-    "flips": "share of the occurrences that speak for the opposite side of the mean",
+    "flips": f"share of the occurrences that are surely on one side (beyond {ONE_SIDED} standard"
+    f" errors) that are on the rarer side (for words with {FEW_TEXTS} such occurrences or more)",
     "lift": "how much more often its texts have the label in the data, in percentage points (for"
     f" words in {FEW_TEXTS} labelled texts or more)",
     "wrong": "wrong predictions for which this is the strongest word",
@@ -116,47 +117,8 @@ def _words(summary: Summary, most: int, scale: float) -> PageTable:
         [word_row(word, summary, scale, spurious=id(word) in spurious) for word in listed],
         unit="words",
         why="Open a word for texts that hold it.",
-        cut=_cut_words(listed, summary),
+        cut=cut_words(listed, summary),
     )
-
-
-def _cut_words(listed: Sequence[Word], summary: Summary) -> str:
-    """How many words the page leaves out, and why."""
-    told = []
-    rare = left_out(listed, summary.least)
-    if len(listed) < len(summary.words) - left_out(summary.words, summary.least) + rare:
-        told.append(
-            f"{len(listed):,} of {len(summary.words):,} words are listed: those that stand out,"
-            " then the strongest."
-        )
-    if few := rare_words(summary):
-        stand_out = ". Search, or choose among “Words”, to see those that stand out"
-        told.append(f"{few}{stand_out if rare else ''}.")
-    return " ".join([*told, "The JSON file (--json) holds all of them."]) if told else ""
-
-
-def left_out(words: Sequence[Word], least: int) -> int:
-    """How many of the words are in fewer texts."""
-    return sum(word.texts < least for word in words)
-
-
-def rare_words(summary: Summary) -> str:
-    """How many words are in too few texts for a mean, in words; nothing where none is."""
-    rare = left_out(summary.words, summary.least)
-    return said_left_out(rare, "word", f"in fewer than {summary.least} texts")
-
-
-def rare_pairs(summary: Summary) -> str:
-    """The same of the pairs that act together."""
-    least = summary.least_listed
-    rare = len(summary.together()) - len(summary.together(least))
-    return said_left_out(rare, "pair", f"among the strongest of fewer than {least} texts")
-
-
-def said_left_out(count: int, what: str, why: str) -> str:
-    """ "12 words in fewer than 5 texts are left out"."""
-    are = "is" if count == 1 else "are"
-    return f"{count:,} {what}{'s' if count > 1 else ''} {why} {are} left out" if count else ""
 
 
 def word_row(
@@ -164,7 +126,7 @@ def word_row(
 ) -> TableRow:
     """A word's row."""
     marks = {
-        "both sides": word.flips >= BOTH_SIDES and word.texts >= summary.least,
+        "both sides": word.turns,
         "mistakes": word.wrong > 0,
         "spurious?": spurious,
     }
@@ -197,10 +159,15 @@ def _word_cells(word: Word, *, one_side: bool) -> dict[str, Cell]:
         "importance": Cell(
             signed(word.importance), word.importance, _error(word.importance_error, word.importance)
         ),
-        "flips": Cell(counted(word.flips), word.flips) if word.flips else Cell(""),
+        "flips": _flips(word),
         "lift": _lift(word),
         "wrong": Cell(f"{word.wrong:,}", word.wrong) if word.wrong else Cell(""),
     }
+
+
+def _flips(word: Word) -> Cell:
+    known = word.flips and word.sided >= FEW_TEXTS
+    return Cell(counted(word.flips), word.flips) if known else Cell("")
 
 
 def _lift(word: Word) -> Cell:
@@ -228,14 +195,14 @@ def _of_class(label: str, strength: float, summary: Summary) -> tuple[int, ...]:
 
 
 def _pairs(summary: Summary, most: int, scale: float) -> PageTable:
-    sure = summary.together(summary.least_listed)
-    shown = sure[: min(most, LISTED_PAIRS)]
+    pairs = summary.paired()
+    shown = pairs[: min(most, LISTED_PAIRS)]
     told = []
-    if len(shown) < len(sure):
-        some = f"{len(shown):,} of {len(sure):,} pairs"
+    if len(shown) < len(pairs):
+        some = f"{len(shown):,} of {len(pairs):,} pairs"
         told.append(f"{some} are listed: those that do most in all texts.")
     if few := rare_pairs(summary):
-        told.append(f"{few}.")
+        told.append(f"{few[0].upper()}{few[1:]}.")
     how = (
         f" A run records the {MOST_PAIRS} strongest pairs of each text. Elsewhere a pair counts as"
         " 0, so its mean is too small rather than too large; the mean where it is listed is biased"
@@ -247,8 +214,7 @@ def _pairs(summary: Summary, most: int, scale: float) -> PageTable:
         "words",
         [pair_row(pair, summary, scale) for pair in shown],
         unit="pairs",
-        why="Two words that do more, or less, together than each by itself, beyond chance."
-        + (how if shown else " None yet."),
+        why="Two words that do more, or less, together than each by itself, beyond chance." + how,
         cut=" ".join(told),
     )
 
@@ -267,6 +233,7 @@ def pair_row(pair: WordPair, summary: Summary, scale: float = 1.0) -> TableRow:
         pair.examples,
         _shade(pair.effect, scale),
         _of_class(pair.label, pair.effect, summary),
+        (only,) if (only := only_in(pair, summary)) else (),
     )
 
 
@@ -316,7 +283,7 @@ def speaking(summary: Summary, label: str, most: int = SPEAKING) -> list[str]:
     labels = summary.labels
     sign = -1.0 if len(labels) == 2 and label == labels[0] else 1.0
     told = labels[-1] if len(labels) == 2 else label
-    strongest = summary.strongest(told, summary.least)
+    strongest = summary.strongest(told)
     sure = [word for word in strongest if sign * word.strength > 0 and word.is_sure]
     return [one_line(word.word, 20) for word in sure[:most]]
 

@@ -7,7 +7,7 @@ and where the pair is not among the strongest it counts as 0.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,12 +18,14 @@ from piste.result.parts import has_letters, is_sure
 from piste.runs.excerpts import Excerpt, Place
 
 EXAMPLES = 3
-Key = tuple[str, str, str]  # first word, second word, label
+Key = tuple[str, str, str]  # first word, second word, both in small letters, and label
 
 
 @dataclass
 class WordPair:
     """Two words, in the order of the text, and what they do together (towards one label).
+
+    Texts may differ in capitals: the words are spelt as in most of them.
 
     `effect` is the mean over all `texts` with both words, `error` its standard error over these;
     `listed_effect` that of the `listed` texts in which the two are among the strongest pairs.
@@ -56,8 +58,9 @@ class WordPair:
 
 @dataclass(frozen=True)
 class _Listed:
-    """A pair among the strongest of a text."""
+    """A pair among the strongest of a text, as it is spelt there."""
 
+    words: tuple[str, str]
     effect: float
     variance: float
     place: Place
@@ -65,7 +68,7 @@ class _Listed:
 
 @dataclass
 class PairTally:
-    """The interactions of word pairs, text by text."""
+    """The interactions of word pairs, text by text; "Not good" and "not good" are one pair."""
 
     listed: dict[Key, list[_Listed]] = field(default_factory=dict)
     texts: dict[Key, int] = field(default_factory=lambda: defaultdict(int))  # with both words
@@ -75,10 +78,12 @@ class PairTally:
         """Add the pairs of one text; words that meet several times in it count once, by the sum."""
         of_text: dict[Key, _Listed] = {}
         for pair in pairs:
-            key = (pair["first_word"], pair["second_word"], label)
+            words = (pair["first_word"], pair["second_word"])
+            key = _key(*words, label)
             place = Place(text, (pair["first"], pair["second"]))
-            before = of_text.get(key, _Listed(0.0, 0.0, place))
+            before = of_text.get(key, _Listed(words, 0.0, 0.0, place))
             of_text[key] = _Listed(
+                before.words,
                 before.effect + sign * pair["effect"],
                 before.variance + pair["error"] ** 2,
                 before.place,
@@ -90,9 +95,10 @@ class PairTally:
 
     def meet(self, words: Sequence[str], label: str) -> None:
         """Count a text whose pairs are known for all pairs of its words; after the last `add`."""
-        last = {word: place for place, word in enumerate(words)}
+        small = [word.lower() for word in words]
+        last = {word: place for place, word in enumerate(small)}
         seen: set[str] = set()
-        for place, word in enumerate(words):
+        for place, word in enumerate(small):
             if word in seen:
                 continue
             seen.add(word)
@@ -107,9 +113,13 @@ class PairTally:
 
     def places(self, pair: WordPair) -> list[Place]:
         """Texts in which the two do most together."""
-        listed = self.listed[pair.first, pair.second, pair.label]
+        listed = self.listed[_key(pair.first, pair.second, pair.label)]
         strongest = sorted(listed, key=lambda one: -abs(one.effect))
         return [one.place for one in strongest[:EXAMPLES]]
+
+
+def _key(first: str, second: str, label: str) -> Key:
+    return first.lower(), second.lower(), label
 
 
 def _mean(key: Key, listed: Sequence[_Listed], texts: int) -> WordPair:
@@ -122,4 +132,6 @@ def _mean(key: Key, listed: Sequence[_Listed], texts: int) -> WordPair:
     within = float(np.mean([one.variance for one in listed]))
     error = float(np.sqrt(max(between, within) / texts))
     mean = float(effects.mean())
-    return WordPair(*key, texts, len(listed), mean, error, mean * texts / len(listed))
+    ((words, _),) = Counter(one.words for one in listed).most_common(1)
+    where_listed = mean * texts / len(listed)
+    return WordPair(*words, key[2], texts, len(listed), mean, error, where_listed)

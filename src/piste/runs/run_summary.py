@@ -252,7 +252,9 @@ def _owners(summary: Summary, tallies: _Tallies) -> Iterator[tuple[list[Excerpt]
     """The examples of everything that is listed, empty yet, and the places to show there."""
     for word in summary.listed():
         yield word.examples, tallies.words[word.word, word.label].picks.places(word.strength)
-    for pair in summary.together()[:LISTED_PAIRS]:
+    # Those of texts enough first: others of them may do more, and are not in the tables.
+    pairs = sorted(summary.together(1), key=lambda pair: pair.listed < summary.least_listed)
+    for pair in pairs[:LISTED_PAIRS]:
         yield pair.examples, tallies.pairs.places(pair)
     texts = list(tallies.texts.values())
     for counts in summary.classes:

@@ -21,14 +21,14 @@ from piste.lexicon import Lexicon
 from piste.result.exports import data_frame
 from piste.runs.class_summary import ClassCounts, Mistakes
 from piste.runs.pair_summary import WordPair
-from piste.runs.word_tally import ONE_SIDED, Word
+from piste.runs.word_tally import FEW_TEXTS, ONE_SIDED, Word
 
 if TYPE_CHECKING:
     import pandas
 
-FEW_TEXTS = 5  # of fewer a word's place in the data says nothing
 STRONG = 0.5  # of the strongest pair: weaker ones with a punctuation mark are left out
 FEW_LISTED = 3  # texts among whose strongest a pair is: one or two may be chance
+RARE_PAIRS = 5  # shown where no pair is in texts enough
 UNRELATED = 0.2  # of the labels' share: a word that surely lifts it by less is unrelated
 HEAVY = 0.5  # importance above the average
 FELT = 0.1  # of the strongest word's effect: a candidate for a spurious word does as much
@@ -63,35 +63,53 @@ class Summary:
 
     @property
     def least_listed(self) -> int:
-        """For how many texts a pair must be listed."""
-        return max(FEW_LISTED, self.least)
+        """Among the strongest pairs of how many texts a pair must be."""
+        return min(FEW_LISTED, self.least)
+
+    @property
+    def checked(self) -> int:
+        """Texts whose prediction can be compared with their label: `right` is a share of these."""
+        return sum(one.checked for one in self.classes)
 
     def listed(self, most: int = LISTED) -> list[Word]:
         """The words for tables: those that stand out in some way, then the strongest."""
         notable = (self.spurious(), self.spoiling(), self.turning())
         chosen = [word for words in notable for word in words[: most // 5]]
-        by_id = {id(word): word for word in [*chosen, *self.strongest(least=self.least)]}
+        by_id = {id(word): word for word in [*chosen, *self.strongest()]}
         return sorted(list(by_id.values())[:most], key=lambda word: -abs(word.strength))
 
-    def strongest(self, label: str | None = None, least: int = 1) -> list[Word]:
-        """Words in at least so many texts, by the size of their mean effect (or lin)."""
+    def strongest(self, label: str | None = None, least: int | None = None) -> list[Word]:
+        """Words by the size of their mean effect (or lin).
+
+        least: texts that hold the word, at least. None: as in the printed summary, a tenth of all
+        texts, at most 5; 1: all words.
+        """
+        least = self.least if least is None else least
         chosen = [w for w in self.words if w.texts >= least and label in (None, w.label)]
         return sorted(chosen, key=lambda word: -abs(word.strength))
 
-    def together(self, least: int = 1) -> list[WordPair]:
-        """Pairs of words that surely act together, listed for at least so many texts.
+    def together(self, least: int | None = None) -> list[WordPair]:
+        """Pairs of words that surely act together, those that do most in all texts first.
 
         Punctuation is left out, unless the pair does half of what the strongest does.
+
+        least: texts among whose strongest the pair is, at least. None: as in the printed summary,
+        a tenth of all texts, at most 3; 1: all pairs.
         """
+        least = self.least_listed if least is None else least
         sure = [pair for pair in self.pairs if pair.is_sure]
         strong = STRONG * max((abs(pair.effect) for pair in sure), default=0.0)
         read = [pair for pair in sure if pair.is_of_words or abs(pair.effect) >= strong]
         return [pair for pair in read if pair.listed >= least]
 
+    def paired(self) -> list[WordPair]:
+        """The pairs for tables: those of texts enough, or else the few strongest of fewer."""
+        return self.together() or self.together(1)[:RARE_PAIRS]
+
     def turning(self) -> list[Word]:
-        """Words whose scores change sign between texts, the most even first."""
-        several = [w for w in self.words if w.texts >= FEW_TEXTS and w.flips > 0]
-        return sorted(several, key=lambda word: (-word.flips, -word.texts))
+        """Words whose scores surely change sign between texts, the most even first."""
+        turning = [word for word in self.words if word.turns]
+        return sorted(turning, key=lambda word: (-word.flips, -word.sided))
 
     def spoiling(self) -> list[Word]:
         """Words that decided wrong predictions, most frequent first."""
@@ -110,7 +128,7 @@ class Summary:
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row a word, strongest first."""
-        rows = [vars(word) for word in self.strongest()]
+        rows = [vars(word) for word in self.strongest(least=1)]
         names = [name for name in Word.__annotations__ if name != "examples"]
         return data_frame({name: [row[name] for row in rows] for name in names})
 
@@ -163,8 +181,8 @@ def summarise(source: str | os.PathLike[str]) -> Summary:
     path = Path(source)
     if not path.exists():
         raise FileError(
-            f"There is no {str(source)[:200]}.",
-            "Give a folder of `piste run`, or a lexicon's file.",
+            f"There is no file or folder {str(source)[:200]!r}.",
+            "Give a folder that `piste run` wrote, or a lexicon's file.",
         )
     if path.is_dir():
         from piste.runs.run_summary import summarise_run  # it makes what this module defines

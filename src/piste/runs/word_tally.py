@@ -11,6 +11,8 @@ from piste.arrays import FloatArray
 from piste.result.parts import is_sure
 from piste.runs.excerpts import Excerpt, Picks
 
+FEW_TEXTS = 5  # of fewer a word's place in the data says nothing
+LESSER, LESSER_SHARE = 2, 0.1  # of the sure occurrences: so many on the rarer side are no chance
 ONE_SIDED = 1.64  # standard errors: beyond them on one given side in 5 % of draws by chance
 NUMBERS = (
     "value",
@@ -39,7 +41,8 @@ class Word:
     importance_error: float = 0.0
     effect: float | None = None  # in its texts; None where the run has no such score
     effect_error: float | None = None
-    flips: float = 0.0  # share of the occurrences on the other side than the mean
+    sided: int = 0  # occurrences that are surely on one side, whichever
+    flips: float = 0.0  # share of these that are on the rarer of the two sides
     labelled: int = 0  # texts with a label in the data
     lift: float | None = None  # share of `label` among them, less that of all texts
     lift_error: float | None = None
@@ -57,6 +60,13 @@ class Word:
         if self.effect is None or self.effect_error is None:
             return is_sure(self.value, self.value_error)
         return is_sure(self.effect, self.effect_error)
+
+    @property
+    def turns(self) -> bool:
+        """Whether its side changes with the text, in enough texts and occurrences to say so."""
+        lesser = round(self.flips * self.sided)
+        enough = min(self.texts, self.sided) >= FEW_TEXTS and lesser >= LESSER
+        return enough and self.flips >= LESSER_SHARE
 
 
 def numbers_of(rows: Mapping[str, Sequence[float | None]], count: int, sign: float) -> FloatArray:
@@ -99,7 +109,6 @@ class WordTally:
         mean, square = self.sums / self.count, self.squares / self.count
         # Occurrences differ, and each is known only so well: both count.
         spread = np.sqrt(np.maximum(0.0, square - mean**2) / self.count)
-        side = self.positive / max(1, self.sided)
         summed = Word(word, label, self.count, self.texts)
         summed.value, summed.importance, summed.lin = (float(number) for number in mean[:3])
         summed.value_error = float(np.hypot(spread[0], mean[3]))
@@ -107,7 +116,8 @@ class WordTally:
         if self.in_context:  # every text was asked about by itself: the errors average out
             summed.effect = float(mean[5])
             summed.effect_error = float(np.hypot(spread[5], np.sqrt(square[6] / self.count)))
-        summed.flips = float(min(side, 1 - side)) if self.sided else 0.0
+        summed.sided = self.sided
+        summed.flips = min(self.positive, self.sided - self.positive) / max(1, self.sided)
         summed.labelled, summed.wrong = self.labelled, self.wrong
         if share is not None and self.labelled:
             summed.lift = float(self.of_label / self.labelled - share)

@@ -133,9 +133,17 @@
       const least = field("least");
       if (texts < 0 || !least) return true;
       // Rare words are in the table because they stand out: shown where these are asked for.
-      const count = number(entry.row.cells[texts]);
-      const asked = value("mark") !== "" || value("search").trim() !== "";
-      return count >= Number(least.value) || (asked && Number(least.value) <= Number(least.min));
+      // Pairs have a limit of their own.
+      const asked = !("marked" in element.dataset) || value("mark") !== "" || value("search").trim() !== "";
+      return number(entry.row.cells[texts]) >= Number(least.value) || (asked && !narrowed(least));
+    }
+
+    const narrowed = (least) => Number(least.value) > Number(least.min);
+
+    // Whether the reader asked for less than everything; rare words are left out unasked.
+    function filtered() {
+      const least = field("least");
+      return ["class", "mark", "search"].some((name) => value(name).trim() !== "") || (least && narrowed(least));
     }
 
     function draw() {
@@ -143,7 +151,7 @@
       const shown = fitting.slice(0, limit);
       body.replaceChildren(...shown.flatMap(({ row, opened }) => (opened ? [row, opened] : [row])));
       const counted = (count) => count.toLocaleString("en");
-      const of = fitting.length === rows.length ? "" : ` (of ${counted(rows.length)})`;
+      const of = fitting.length === rows.length || !filtered() ? "" : ` (of ${counted(rows.length)})`;
       const first = shown.length < fitting.length ? `first ${shown.length} of ` : "";
       document.getElementById(`${key}-count`).textContent = `${first}${counted(fitting.length)} ${unit}${of}`;
       more.hidden = shown.length === fitting.length;
