@@ -141,17 +141,18 @@ def many_pairs():
     return [*often, *twice, *marks, *[PlantedText(["x"], [0.5])] * 20]
 
 
-def test_pairs_of_few_texts_and_of_punctuation_are_left_out(tmp_path):
+def test_pairs_of_few_texts_are_said_to_be_and_those_of_punctuation_are_left_out(tmp_path):
     summary = piste.summarise(write_run(tmp_path, many_pairs()))
     assert summary.least_listed == 3
     assert [pair.first for pair in summary.together()] == ["not"]
     assert {pair.first for pair in summary.together(1)} == {"not", "so"}
     shown = " ".join(str(summary).split())
     assert "not + good" in shown
-    assert "so + bad" not in shown
-    left_out = "1 of 2 pairs is among the strongest of fewer than 3 texts and is left out"
-    assert f"; {left_out}: they say little" in shown
-    assert left_out in summary.to_html()
+    assert "well + ," not in shown
+    rare = "1 of 2 pairs is among the strongest of fewer than 3 texts: it is shown last"
+    assert f"; {rare}, and says little about other texts" in shown
+    assert shown.index("not + good") < shown.index("so + bad")
+    assert rare in summary.to_html()
 
 
 def test_strong_punctuation_stays(tmp_path):

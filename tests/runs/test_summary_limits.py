@@ -75,10 +75,39 @@ def test_a_few_rare_pairs_are_all_shown(tmp_path, rare, count, told):
     assert told in plain(summary_of(tmp_path, texts, count))
 
 
+@pytest.mark.parametrize(
+    ("often", "rare", "told"),
+    [
+        (
+            1,
+            1,
+            "1 of 2 pairs is {why}: it is shown last, and says",
+        ),
+        (
+            2,
+            3,
+            "3 of 5 pairs are {why}: they are shown last, and",
+        ),
+        (
+            2,
+            6,
+            "6 of 8 pairs are {why}: the 3 strongest of them",
+        ),
+        (5, 4, "4 of 9 pairs are {why} and are left out"),
+    ],
+)
+def test_where_few_pairs_are_frequent_the_strongest_rare_ones_follow(tmp_path, often, rare, told):
+    texts = [text for n in range(often) for text in together("not", f"o{n}", 3)]
+    texts += [text for n in range(rare) for text in together("so", f"r{n}", 1, 9.0)]
+    summary = summary_of(tmp_path, texts, 60)
+    shown = [pair.first for pair in summary.paired()]
+    assert shown == ["not"] * often + ["so"] * min(rare, 5 - often)
+    assert told.format(why="among the strongest of fewer than 3 texts") in plain(summary)
+
+
 def test_what_is_asked_for_by_default_is_what_is_printed(tmp_path):
     texts = [*together("not", "good", 6), *together("so", "rare", 1, 9.0)]
     summary = summary_of(tmp_path, texts, 60)
-    assert "rare" not in plain(summary)
     assert "rare" not in {word.word for word in summary.strongest()}
     assert names(summary.together()) == [("not", "good")]
     assert "rare" in {word.word for word in summary.strongest(least=1)}

@@ -19,11 +19,16 @@ def rare_words(summary: Summary) -> str:
 def rare_pairs(summary: Summary) -> str:
     """The same of the pairs that act together; where all are, what the few shown ones are."""
     sure, often, least = summary.together(1), summary.together(), summary.least_listed
+    few, shown = len(sure) - len(often), len(summary.paired()) - len(often)
     if sure and not often:
-        return _all_rare(len(summary.paired()), len(sure), least)
-    why = f"among the strongest of fewer than {least} texts"
-    few = len(sure) - len(often)
-    return _left_out(few, len(sure), "pair", why, "they say little about other texts")
+        return _all_rare(shown, len(sure), least)
+    why, little = f"among the strongest of fewer than {least} texts", "say little about other texts"
+    if shown == few == 1:
+        return f"1 of {len(sure):,} pairs is {why}: it is shown last, and says {little[4:]}"
+    if shown:
+        some = "they" if shown == few else f"the {shown} strongest of them"
+        return f"{few:,} of {len(sure):,} pairs are {why}: {some} are shown last, and {little}"
+    return _left_out(few, len(sure), "pair", why, f"they {little}")
 
 
 def _all_rare(shown: int, sure: int, least: int) -> str:

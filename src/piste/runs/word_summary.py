@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 STRONG = 0.5  # of the strongest pair: weaker ones with a punctuation mark are left out
 FEW_LISTED = 3  # texts among whose strongest a pair is: one or two may be chance
-RARE_PAIRS = 5  # shown where no pair is in texts enough
+FEW_PAIRS = 5  # that are listed in texts enough: where there are fewer, others are shown too
 UNRELATED = 0.2  # of the labels' share: a word that surely lifts it by less is unrelated
 HEAVY = 0.5  # importance above the average
 FELT = 0.1  # of the strongest word's effect: a candidate for a spurious word does as much
@@ -103,8 +103,10 @@ class Summary:
         return [pair for pair in read if pair.listed >= least]
 
     def paired(self) -> list[WordPair]:
-        """The pairs for tables: those of texts enough, or else the few strongest of fewer."""
-        return self.together() or self.together(1)[:RARE_PAIRS]
+        """The pairs for tables: those of texts enough; where they are few, the strongest others."""
+        often = self.together()
+        rare = [pair for pair in self.together(1) if pair.listed < self.least_listed]
+        return often + rare[: max(0, FEW_PAIRS - len(often))]
 
     def turning(self) -> list[Word]:
         """Words whose scores surely change sign between texts, the most even first."""
