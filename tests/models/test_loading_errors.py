@@ -112,8 +112,10 @@ def test_a_pickle_that_holds_code_is_refused_and_not_run(kind, folder: Path, tmp
     (folder / "model.safetensors").unlink()
     content = {"classifier.bias": Payload(mark)}
     torch.save(content, path) if kind == "torch" else path.write_bytes(pickle.dumps(content))
-    with pytest.raises(ModelError, match=r"could run code|torch before 2\.6"):
-        load(folder)
+    with pytest.raises(
+        ModelError, match=r"could run code|torch before 2\.6|Unable to load weights"
+    ):
+        load(folder)  # the last is what transformers before 5 says
     assert not mark.exists()
     pickle.loads(pickle.dumps(content))  # the payload does work
     assert mark.exists()

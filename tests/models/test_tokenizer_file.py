@@ -3,6 +3,7 @@
 import json
 
 import pytest
+import transformers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import models, normalizers, pre_tokenizers
@@ -94,6 +95,8 @@ def both(request, tmp_path_factory):
     file.write_text(json.dumps(config | {"tokenizer_class": kind} | settings), encoding="utf-8")
     theirs = AutoTokenizer.from_pretrained(folder)
     written = written_down(theirs)
+    if written is None and int(transformers.__version__.split(".")[0]) < 5:
+        pytest.skip("piste reads with this version of transformers itself")
     assert written is not None
     return readers(theirs, TokenizerFile(written.rules, json.loads(json.dumps(written.facts))))
 

@@ -30,9 +30,11 @@ class FakeHub:
         if path == "/api/validate-yaml":
             return 200, {"errors": [], "warnings": []}
         repo = "/".join(path.split("/")[3:5])
-        if method == "GET" and path == f"/api/datasets/{repo}":
+        facts = (f"/api/datasets/{repo}", f"/api/datasets/{repo}/revision/main")
+        if method == "GET" and path in facts:
             there = [{"rfilename": name} for name in self.files[repo]]
-            return 200, {"id": repo, "private": self.private[repo], "siblings": there, "tags": []}
+            told = {"id": repo, "private": self.private[repo], "siblings": there, "tags": []}
+            return 200, told | {"xetEnabled": False}
         if "/preupload/" in path:
             files = [
                 {"path": one["path"], "uploadMode": "regular", "shouldIgnore": False}

@@ -187,10 +187,9 @@ def _in_points(axes: Axes, rows: Sequence[Row]) -> list[Point]:
 
 def axes_size(axes: Axes) -> Point:
     """Width and height of the axes in points."""
-    figure = axes.get_figure(root=True)
+    figure = axes.figure
     assert figure is not None
-    box, (width, height) = axes.get_position(), figure.get_size_inches()
-    return float(box.width * width * 72), float(box.height * height * 72)
+    return float(axes.bbox.width * 72 / figure.dpi), float(axes.bbox.height * 72 / figure.dpi)
 
 
 def _name_point(axes: Axes, at: Point, name: str, box: Box) -> None:
