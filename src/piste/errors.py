@@ -57,7 +57,15 @@ class ModelError(PisteError):
 
 
 class OutputError(PisteError):
-    """The model answered with something that is not a score."""
+    """The model did not answer, or with something that is not a score."""
+
+
+class FunctionError(OutputError):
+    """A function of the user's own raised an error: that is its `__cause__`."""
+
+
+class PassingError(OutputError):
+    """The model did not answer now; at another time it may."""
 
 
 class FileError(PisteError):
@@ -73,6 +81,15 @@ def kind_of(value: object) -> str:
 def reason(error: BaseException) -> str:
     """The message for one of many that failed."""
     return str(error) if isinstance(error, PisteError) else f"{type(error).__name__}: {error}"
+
+
+def is_passing(error: BaseException | None) -> bool:
+    """Whether it may go well at another time: a time-out, a lost connection, a full disk."""
+    while error is not None:
+        if isinstance(error, OSError | PassingError):
+            return True
+        error = error.__cause__
+    return False
 
 
 def choices(

@@ -15,7 +15,7 @@ from fastapi.responses import FileResponse, JSONResponse, StreamingResponse
 from starlette.exceptions import HTTPException
 from starlette.staticfiles import StaticFiles
 
-from piste.errors import PisteError, printable
+from piste.errors import FunctionError, PisteError, printable
 from piste.models.protocol import Classifier
 from piste.render.html import assets, source
 from piste.result.explanation import Explanation
@@ -112,7 +112,8 @@ def told(explanation: Explanation, pairs: int) -> dict[str, Any]:
 
 def failure(error: Exception) -> tuple[int, dict[str, str]]:
     """The HTTP status and the JSON body of an error."""
-    if isinstance(error, PisteError):
+    # What a function of the operator's own says is not for clients.
+    if isinstance(error, PisteError) and not isinstance(error, FunctionError):
         return STATUS.get(type(error), 422), {"error": error.cause, "remedy": error.remedy}
     remedy = "The terminal where the server runs shows the details."
     return 500, {"error": "Something went wrong inside piste.", "remedy": remedy}
