@@ -5,7 +5,6 @@ import gzip
 import io
 import json
 import math
-import pickle
 
 import numpy as np
 import pandas
@@ -310,26 +309,6 @@ def test_naive_bayes_knows_labels_written_as_floats(tmp_path):
         train=tmp_path / "train.csv",
     )
     assert result.values("occlusion", "naive-bayes") > 0.5
-
-
-def test_a_missing_column_names_those_that_are_there(tmp_path):
-    frame = pandas.DataFrame({"stars": [1], "tekst": ["good"]})
-    with pytest.raises(
-        FileError, match=r"columns=piste.Columns\(text='tekst'\).* stars, tekst\."
-    ) as told:
-        piste.explain(frame)
-    assert "--" not in str(told.value)
-    assert " id" not in str(told.value)  # the index is no column
-    path = tmp_path / "data.jsonl"
-    path.write_text(lines([{"review": "good"}]))
-    with pytest.raises(FileError, match="has no column 'text'") as told:
-        read(path)
-    assert "--" not in told.value.remedy
-    assert told.value.command.startswith("Say which one holds the text: --text-column review;")
-    with pytest.raises(FileError, match=r"'review'\); the first row has none\."):
-        piste.explain([{}])
-    back = pickle.loads(pickle.dumps(told.value))  # as it comes from a worker process
-    assert (str(back), back.command) == (str(told.value), told.value.command)
 
 
 def test_two_columns_of_one_name_are_refused():

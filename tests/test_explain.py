@@ -185,7 +185,7 @@ def test_three_words_are_enough_for_a_check(text):
 def test_a_text_of_which_all_parts_were_asked_needs_no_check_and_the_explanation_says_so():
     explanation = piste.explain("not good", piste.from_function(letters))
     assert explanation.fidelity is None
-    assert "asked every part of this text" in " ".join(str(explanation).split())
+    assert "asked about every part of this text" in " ".join(str(explanation).split())
 
 
 def test_only_control_characters(demo):

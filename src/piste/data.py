@@ -114,13 +114,22 @@ def _check_columns(row: RawRow, source: Texts, columns: Columns) -> None:
         return
     # A row of pandas has its place in the index besides, which is no column.
     names = [str(name) for name in getattr(source, "columns", row)]
-    like = nearest(columns.text, names) or (names[0] if names else "review")
+    like = _likely(columns.text, names, row)
     there = f"there are {few(names)}." if names else "the first row has none."
     raise FileError(
         f"{_capital(source_name(source))[:200]} has no column {columns.text!r}.",
         f"Say which one holds the text: columns=piste.Columns(text={like!r}); {there}",
         f"Say which one holds the text: --text-column {like}; {there}",
     )
+
+
+def _likely(asked: str, names: Sequence[str], row: RawRow) -> str:
+    """The column that probably holds the text: by its name, or by how much it holds in this row."""
+    if DEFAULT.text in names:
+        return DEFAULT.text
+    lengths = {name: len(row[name]) for name in names if isinstance(row.get(name), str)}
+    longest = max(lengths, key=lambda name: lengths[name], default="review")
+    return nearest(asked, names) or (longest if lengths or not names else names[0])
 
 
 def _capital(name: str) -> str:

@@ -1,7 +1,9 @@
 """Errors in two parts: the cause, and the remedy."""
 
+import reprlib
 import unicodedata
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 __all__ = [
     "FileError",
@@ -57,7 +59,15 @@ class ModelError(PisteError):
 
 
 class OutputError(PisteError):
-    """The model answered with something that is not a score."""
+    """The model did not answer, or with something that is not a score."""
+
+
+class FunctionError(OutputError):
+    """A function of the user's own raised an error: that is its `__cause__`."""
+
+
+class PassingError(OutputError):
+    """The model did not answer now; at another time it may."""
 
 
 class FileError(PisteError):
@@ -73,6 +83,48 @@ def kind_of(value: object) -> str:
 def reason(error: BaseException) -> str:
     """The message for one of many that failed."""
     return str(error) if isinstance(error, PisteError) else f"{type(error).__name__}: {error}"
+
+
+def is_passing(error: BaseException | None) -> bool:
+    """Whether it may go well at another time: a time-out, a lost connection, a full disk."""
+    while error is not None:
+        if isinstance(error, OSError | PassingError):
+            return True
+        error = error.__cause__
+    return False
+
+
+WANTED = {  # by how a validator's names for kinds of values begin
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "string": "a text",
+    "list": "a list",
+    "tuple": "a list",
+}
+BOUNDS = {  # by what a validator calls the bound, and the name of its value
+    "greater_than_equal": ("a number from {}", "ge"),
+    "greater_than": ("a number above {}", "gt"),
+    "less_than_equal": ("a number up to {}", "le"),
+    "less_than": ("a number below {}", "lt"),
+    "string_too_long": ("at most {} characters", "max_length"),
+    "too_long": ("at most {} of them", "max_length"),
+    "too_short": ("at least {} of them", "min_length"),
+    "literal_error": ("one of {}", "expected"),
+}
+
+
+def unfit(name: str, found: Mapping[str, Any]) -> SettingError:
+    """The error for a value that pydantic refuses. found: what it tells, as `errors()` gives it."""
+    kind = str(found["type"])
+    if kind == "missing":
+        return SettingError(f"{name} is missing.", f"Give {name}.")
+    wanted = WANTED.get(kind.partition("_")[0])
+    if kind in BOUNDS:
+        words, bound = BOUNDS[kind]
+        wanted = words.format(found["ctx"][bound])
+    remedy = f"Give {wanted}." if wanted else f"{found['msg']}."
+    return SettingError(f"{name} is {reprlib.repr(found['input'])}.", remedy)
 
 
 def choices(

@@ -68,10 +68,12 @@ def test_files_and_settings(monkeypatch, capsys, tmp_path):
     files = {kind: str(tmp_path / f"f.{kind}") for kind in ("junit", "markdown", "json")}
     options = [word for kind, path in files.items() for word in (f"--{kind}", path)]
     options += ["--alpha", "0.05", "--least", "0.3", "--flips", "2"]
+    options += ["--least-compared", "0.2"]
     change = replace(CALM, words=(WORD,))
     code, said, asked = checked(change, options, monkeypatch, capsys)
     assert code == 3
     assert (asked["alpha"], asked["least"], asked["flips"]) == (0.05, 0.3, 2)
+    assert asked["least_compared"] == 0.2
     assert "superb" in said.out
     assert "+2.40 → +0.30 (−2.10 ±0.10)" in said.out
     assert ElementTree.parse(files["junit"]).getroot().get("failures") == "1"

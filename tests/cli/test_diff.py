@@ -3,6 +3,7 @@
 import io
 import json
 import sys
+from importlib.util import find_spec
 
 import pytest
 
@@ -47,6 +48,24 @@ def test_one_text_under_two_models(run):
     code, shown, _ = run("diff", BEFORE, "--model", "demo", "--model2", "demo", "--budget", "40")
     assert code == 0
     assert shown.startswith("The decision stays positive; the log-odds of positive stay at")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["explain", BEFORE, "--budget", "abc"], "--budget is 'abc'. Give a whole number."),
+        (["diff", BEFORE, AFTER, "--tolerance", "x"], "--tolerance is 'x'. Give a number."),
+        (["explain", BEFORE, "--top", "0"], "--top is '0'. Give a number from 1."),
+        (["lexicon", "build", "x.jsonl", "--limit", "1.5"], "--limit is '1.5'."),
+    ],
+)
+def test_a_value_that_is_no_number_is_told_in_plain_words(run, arguments, said):
+    code, shown, notices = run(*arguments)
+    assert (code, shown) == (2, "")
+    if find_spec("typer._coercion"):  # older ones have click say that it "is not a valid integer"
+        assert said in notices
+    assert "nput should be" not in notices
+    assert arguments[-2] in notices
 
 
 def test_two_files(run, tmp_path):

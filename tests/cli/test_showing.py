@@ -38,6 +38,30 @@ def test_scores_are_explained_when_asked_for():
     assert LEGEND in shown("--help-scores", "--brief")
 
 
+def noticed(text: str) -> str:
+    """What stands beside the explanation of this text, on standard error."""
+    found = CliRunner().invoke(app, ["explain", text, "--json", "-"])
+    assert found.exit_code == 0, found.output
+    assert json.loads(found.stdout)["text"] == text
+    return found.stderr
+
+
+@pytest.mark.parametrize("name", ["nothere.txt", "data/Reviews.JSONL", "a.csv", "old.txt.gz"])
+def test_a_word_that_looks_like_a_file_is_told(name):
+    assert f"{name!r}, and there is no file of that name" in noticed(name)
+
+
+@pytest.mark.parametrize("text", ["superb", "It ends.", "Read review.txt", "e.g.", "3.5"])
+def test_other_texts_are_no_files(text):
+    assert "file" not in noticed(text)
+
+
+def test_a_word_that_is_a_file_is_told(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "review.txt").write_text("good")
+    assert "For the file's content: --file review.txt" in noticed("review.txt")
+
+
 def test_quiet_writes_files_and_says_nothing(tmp_path):
     out = tmp_path / "out.json"
     found = CliRunner().invoke(app, ["explain", TEXT, "--quiet", "--json", str(out)])

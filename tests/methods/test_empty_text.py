@@ -1,12 +1,14 @@
 """The base: what no words are worth, also where the model cannot read an empty text."""
 
 import json
+import socket
 
 import numpy as np
 import pytest
 
 import piste
 from piste.decision import Decision
+from piste.errors import OutputError, PassingError, is_passing
 from piste.methods.game import Game
 
 NOTE = "cannot read an empty text"
@@ -113,6 +115,36 @@ def test_of_two_texts_that_cannot_be_empty_the_words_add_up_too():
     found = explain("one two", words_of_both, pair="three")
     assert found.base == pytest.approx(0.0, abs=1e-4)
     assert NOTE in " ".join(found.notes)
+
+
+@pytest.mark.parametrize(
+    "raised", [TimeoutError("late"), ConnectionResetError("gone"), PassingError("Late.", "Wait.")]
+)
+def test_a_failure_that_may_pass_says_nothing_of_what_can_be_read(raised):
+    failures = [raised]
+
+    def moody(texts):
+        if "" in texts and failures:
+            raise failures.pop()
+        return length(texts)
+
+    classifier = piste.from_function(moody)
+    with pytest.raises(OutputError):
+        piste.explain("good film", classifier)
+    found = piste.explain("good film", classifier, target="positive")
+    assert found.base == 0.0
+    assert NOTE not in " ".join(found.notes)
+
+
+def test_an_endpoint_that_does_not_answer_may_answer_later():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]  # where nobody answers once it is closed
+    url = f"http://127.0.0.1:{port}/v1"
+    classifier = piste.from_endpoint(url, ["a", "b"], "{text}", retries=0, timeout=5)
+    with pytest.raises(OutputError, match="did not answer") as told:
+        classifier.function([""])
+    assert is_passing(told.value)
+    assert not is_passing(OutputError("It refuses.", "Check the key."))
 
 
 def test_a_budget_counts_the_question():

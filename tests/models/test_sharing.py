@@ -9,6 +9,7 @@ import pytest
 
 import piste
 from piste.arrays import Ragged
+from piste.errors import OutputError
 from piste.models.query import Query
 from piste.models.sharing import together
 from tests.models.test_query import FRAME, Recorder
@@ -123,7 +124,7 @@ def test_after_a_failure_the_next_question_is_asked():
     classifier = piste.from_function(refuse)
 
     def fails(gathering, text):
-        with pytest.raises(ValueError, match="no"):
+        with pytest.raises(OutputError, match="ValueError: no"):
             piste.explain(text, classifier, gathering=gathering)
         return True
 

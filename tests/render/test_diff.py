@@ -73,7 +73,7 @@ def test_the_page(turned):
 def test_the_page_says_above_the_texts_how_far_to_rely_on_both(turned):
     head = unescape(page(turned).split("</header>")[0])
     assert f"<dt>fidelity</dt><dd>{said.fidelity(turned)}" in head
-    assert "exact. The model was asked every part" in head
+    assert "exact. The model was asked about every part" in head
     short = replace(turned, after=replace(turned.after, parts=None, fidelity=None))
     assert said.fidelity(short).endswith("after: not measured")
 

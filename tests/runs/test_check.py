@@ -11,7 +11,7 @@ import pytest
 import piste
 from piste.errors import FileError, InputError, SettingError
 from piste.runs.model_change import FidelityChange, Flip, Limits, ModelChange, Shift
-from piste.runs.run_comparison import RunTables, compared
+from piste.runs.run_comparison import Matched, RunTables, compared, matched
 from piste.runs.shifts import FREEDOM, Tally, chance_of, moved
 from tests.runs.planted_run import PlantedText, effects_of, write_run
 
@@ -136,7 +136,7 @@ def test_what_moved_by_too_little_to_count_is_named(both):
     assert shift.change == pytest.approx(1.5, abs=0.15)
     shown = " ".join(str(change).split())
     assert (
-        f"not surely by more than 2, so that it does not count: “cast” (+{shift.change:.2f})"
+        f"perhaps by no more than the 2 allowed, and so not counted: “cast” (+{shift.change:.2f})"
         in shown
     )
     assert json.loads(change.to_json())["below"][0]["change"] == shift.change
@@ -292,7 +292,9 @@ def test_the_junit_report_has_a_failed_test_for_each_finding(heavier, tmp_path):
     assert len(failed) == findings == int(root.get("failures"))
     assert int(root.get("tests")) == len(cases)
     assert ("piste.words", "cast") in {(case.get("classname"), case.get("name")) for case in failed}
-    assert "no change of interactions" in {case.get("name") for case in cases}
+    names = {case.get("name") for case in cases}
+    assert {"no interaction changed", "no new candidate for a spurious word"} <= names
+    assert "no word changed" not in names
 
 
 def test_hostile_words_break_neither_the_report_nor_the_summary():
@@ -349,8 +351,57 @@ def test_the_baseline_is_not_replaced(data, baseline, tmp_path):
 def test_data_of_which_nothing_is_the_baselines_is_refused(baseline, tmp_path):
     path = tmp_path / "edited.jsonl"
     path.write_text("".join(json.dumps({"text": f"{text} now"}) + "\n" for text in TEXTS))
-    with pytest.raises(InputError, match="No text of the baseline could be compared"):
+    with pytest.raises(InputError, match="No text of the baseline can be compared: 6 edited"):
         piste.check(path, classifier(), baseline)
+
+
+def kept_rows(numbers):
+    return [{"id": f"t{index}", "text": TEXTS[index]} for index in numbers]
+
+
+def test_too_few_texts_are_no_check(baseline):
+    """Of six texts two are left; a verdict on them would look like an unchanged model."""
+    asked = []
+    silent = piste.from_function(lambda texts: asked.extend(texts) or np.zeros(len(texts)))
+    with pytest.raises(InputError, match="Only 2 of the baseline's 6 texts") as told:
+        piste.check(kept_rows([0, 1]), silent, baseline)
+    assert "4 missing from the data." in told.value.cause
+    assert "edited" not in told.value.cause
+    assert "least_compared=0.1" in told.value.remedy
+    assert "--least-compared 0.1" in told.value.command
+    assert not asked  # it is told before the work
+
+
+def test_fewer_texts_are_compared_where_that_is_asked_for(baseline):
+    change = piste.check(kept_rows([0, 1]), classifier(), baseline, least_compared=0.1, seed=0)
+    assert (change.texts, change.missing, change.other) == (2, 4, 0)
+    assert (change.baseline_texts, change.to_dict()["missing"]) == (6, 4)
+    shown = " ".join(str(change).split())
+    assert "in 2 of 6 texts." in shown
+    assert "4 texts of the baseline are missing from the data" in shown
+    assert "edited" not in shown
+    names = {case.get("name") for case in ElementTree.fromstring(change.to_junit()).iter()}
+    assert "2 of 6 texts compared" in names
+    with pytest.raises(SettingError, match="least_compared is 0"):
+        piste.check(kept_rows([0, 1]), classifier(), baseline, least_compared=0)
+
+
+def test_half_of_the_texts_are_enough(baseline):
+    assert piste.check(kept_rows([0, 1, 2]), classifier(), baseline).texts == 3
+
+
+def test_edited_moved_and_missing_texts_are_told_apart():
+    def rows(*texts):
+        return {
+            i: {"id": name, "stamp": name + text, "error": error}
+            for i, (name, text, error) in enumerate(texts)
+        }
+
+    before = rows(("a", "1", None), ("b", "1", "E"), ("c", "1", None), ("d", "1", None))
+    found = matched(before, rows(("a", "1", None), ("b", "1", None), ("d", "1", None)))
+    assert found == Matched(known=[0], unexplained=1, edited=1, missing=1)  # d moved, c is gone
+    found = matched(before, rows(("a", "2", None)))
+    assert found == Matched(known=[], unexplained=0, edited=1, missing=3)
 
 
 def test_it_fails_where_no_explanation_is_reliable(both):

@@ -254,9 +254,9 @@ def test_changed_texts_and_failures_are_made_again(tmp_path):
         return evaluate(examples, classifier, ["occlusion"], ["deletion"], out=tmp_path / "out")
 
     first = run("good x y", "boom x y")
-    assert [(text, reason) for text, _, reason in first.failures()] == [
-        ("1", "ValueError: out of order")
-    ]
+    ((text, _, reason),) = first.failures()
+    assert text == "1"
+    assert "'moody' failed (ValueError: out of order)" in reason
     moody.broken = False
     assert not run("good x y", "boom x y").failures()  # tried again
     asked = len(calls)

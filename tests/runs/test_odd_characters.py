@@ -70,7 +70,7 @@ def test_labels_and_errors_of_a_model_may_hold_them(tmp_path, data):
     assert (report.texts, report.failed) == (4, 2)
     (texts,) = shards.read(tmp_path / "out", shards.TEXTS)
     assert f"no{SHOWN}" in texts["target"]
-    assert texts["error"][3] == f"ValueError: no {SHOWN} here"
+    assert f"failed (ValueError: no {SHOWN} here)" in texts["error"][3]
     assert piste.run(data, classifier, tmp_path / "out", method="occlusion").made == 0
 
 

@@ -5,9 +5,10 @@ import io
 import logging
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from piste.cli import (
     check,
@@ -25,15 +26,32 @@ from piste.cli import (
     summary,
     verify,
 )
-from piste.errors import PisteError, SettingError
+from piste.errors import PisteError, SettingError, unfit
 
 NEAREST = "piste-nearest"
 # What a terminal of few letters shows instead: a minus sign must not become a question mark.
 PLAIN = str.maketrans("−–·│█▒▌▏▕“”²×→±…", '--*|#=|..""2x>~.')
 INTERRUPTED = 130  # what shells say of Ctrl-C
 
+
+class Plain(TyperGroup):
+    """The commands; values that fit no option are told in the words of all other mistakes."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            # pydantic's, in newer versions of typer; click's messages are plain
+            told = getattr(error.__cause__, "errors", None)
+            if told is None or error.param is None:
+                raise
+            name = getattr(error.param, "opts", None) or [str(error.param.name)]
+            raise unfit(name[0], told()[0]) from None
+
+
 app = typer.Typer(
     name="piste",
+    cls=Plain,
     help="Why did the transformer classify this text as it did?",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

@@ -37,6 +37,10 @@ def check(
         ),
     ] = None,
     flips: Annotated[int, typer.Option(help="How many decisions may turn.")] = 0,
+    least_compared: Annotated[
+        float,
+        typer.Option(help="Share of the baseline's texts that must be in the data as they were."),
+    ] = 0.5,
     junit: Annotated[Path | None, typer.Option(help="Write a JUnit report (XML).")] = None,
     markdown: Annotated[Path | None, typer.Option(help="Write a summary in Markdown.")] = None,
     json: options.Json = None,
@@ -66,6 +70,7 @@ def check(
             alpha=alpha,
             least=least,
             flips=flips,
+            least_compared=least_compared,
             watch=watch,
             workers=workers,
             device=device,

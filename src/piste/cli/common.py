@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from piste.models.protocol import Classifier
 
 
+# What files of text end in: a single word that ends so was probably meant as one.
+FILES = (
+    *(".txt", ".md", ".rst", ".html", ".htm", ".xml", ".pdf", ".docx"),
+    *(".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet", ".gz"),
+)
+
+
 class Result(Protocol):
     """What a command found, and the files it can be written to."""
 
@@ -129,9 +136,15 @@ def read(text: str | None, file: Path | None, command: str) -> str:
 def _warn_of_a_file(text: str) -> None:
     """`piste explain review.txt` explains the two words; a person may have meant the file."""
     with contextlib.suppress(OSError, ValueError):  # too long or too odd for a path
+        name = printable(text)
         if Path(text).is_file():
-            name = printable(text)
             typer.echo(f"The text is {name!r}. For the file's content: --file {name}", err=True)
+        elif len(text.split()) == 1 and Path(text.strip()).suffix.lower() in FILES:
+            typer.echo(
+                f"The text is {name!r}, and there is no file of that name. For a file's content:"
+                " --file PATH",
+                err=True,
+            )
 
 
 def _decoded_input() -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piste.arrays import FloatArray, IntArray, Ragged
-from piste.errors import OutputError, SettingError, few
+from piste.errors import OutputError, SettingError, few, is_passing
 from piste.models.abilities import attentive, check_finite, differentiable
 from piste.models.loading_errors import is_out_of_memory
 from piste.models.protocol import (
@@ -138,12 +138,17 @@ class Query:
         return bool(classifier.reads_nothing)
 
     def _tries_nothing(self) -> bool:
-        """Ask about the empty text, past all others that wait: a failure is no error of theirs."""
+        """Ask about the empty text, past all others that wait: a failure is no error of theirs.
+
+        One that may pass is raised: it says nothing of what the model can read.
+        """
         ids = np.array([self.frame.between], dtype=np.int64)
         try:
             with self._clock():
                 self._keep(ids, self.classifier.logits(ids))
         except Exception as error:  # whatever a function does with no text
+            if is_passing(error):
+                raise
             log.debug("The model cannot read an empty text: %s", error)
             return False
         return True

@@ -39,7 +39,7 @@ def as_text(change: ModelChange) -> str:
 
 def verdict(change: ModelChange) -> str:
     """Whether the model decides for the same reasons, in one sentence."""
-    texts = count(change.texts, "text")
+    texts = _of_all(change)
     if not change.texts:
         return "No text could be compared."
     if not change.changed:
@@ -58,6 +58,13 @@ def verdict(change: ModelChange) -> str:
     return f"Changed in {texts}: {listed([one for one in found if one])}.{new}"
 
 
+def _of_all(change: ModelChange) -> str:
+    """How many texts were compared, and of how many where those are not all."""
+    if change.texts >= change.baseline_texts:
+        return count(change.texts, "text")
+    return f"{change.texts:,} of {count(change.baseline_texts, 'text')}"
+
+
 def sections(change: ModelChange) -> list[tuple[str, list[list[str]]]]:
     """The tables that have rows: a title, a header and rows of text."""
     tables = [
@@ -70,7 +77,7 @@ def sections(change: ModelChange) -> list[tuple[str, list[list[str]]]]:
 
 
 def _turned(change: ModelChange) -> str:
-    allowed = f", {change.limits.flips:,} may turn" if change.limits.flips else ""
+    allowed = f", {change.limits.flips:,} allowed" if change.limits.flips else ""
     return f"{len(change.flips):,} of {change.texts:,} turned{allowed}"
 
 
@@ -123,19 +130,16 @@ def _fidelity(change: ModelChange) -> list[list[str]]:
 def remarks(change: ModelChange) -> list[str]:
     """What the findings rest on, and what could not be compared."""
     limits = change.limits
-    turns = count(limits.flips, "decision") if limits.flips else "no decision"
+    turned = count(limits.flips, "turned decision") if limits.flips else "no turned decision"
     tests = (
-        f"· {count(change.tested, 'test')} at a false discovery rate of {limits.alpha:g}; an effect"
-        f" may move by {limits.least:.2g}, {turns} may turn."
+        f"· {count(change.tested, 'test')} at a false discovery rate of {limits.alpha:g}. Allowed:"
+        f" effects that move by up to {limits.least:.2g}, and {turned}."
     )
     was, now = (one_line(name, 60) for name in change.models)
+    folder = one_line(change.baseline, 60)
     told = [tests, *_below(change), *_rare(change)]
-    told += [f"· Baseline: {was}, {one_line(change.baseline, 60)}. Now: {now}."]
-    if change.other:
-        told.append(
-            f"· {count(change.other, 'text')} of the baseline changed in the data and cannot be"
-            " compared: make a new baseline."
-        )
+    told += [f"· Baseline: model {was}, folder {folder}. Now: model {now}."]
+    told += _lost(change)
     if change.unreliable:
         told.append(
             f"· The words of {count(change.unreliable, 'text')} are not compared: with an R² below"
@@ -147,6 +151,20 @@ def remarks(change: ModelChange) -> list[str]:
     return [*told, *(f"· {note}" for note in change.notes)]
 
 
+def _lost(change: ModelChange) -> list[str]:
+    """The texts of the baseline that the data does not hold as they were."""
+    reasons = {
+        "missing from the data": change.missing,
+        "edited in the data, or moved to another row,": change.other,
+    }
+    return [
+        f"· {count(number, 'text')} of the baseline {'is' if number == 1 else 'are'} {reason} and"
+        " cannot be compared: make a new baseline."
+        for reason, number in reasons.items()
+        if number
+    ]
+
+
 def _below(change: ModelChange) -> list[str]:
     """What moved, but by too little to count."""
     if not change.below:
@@ -155,8 +173,8 @@ def _below(change: ModelChange) -> list[str]:
     if len(change.below) > NAMED:
         names.append(f"{len(change.below) - NAMED:,} more")
     return [
-        f"· Moved beyond chance, but not surely by more than {change.limits.least:.2g}, so that it"
-        f" does not count: {listed(names)}."
+        f"· Moved, but perhaps by no more than the {change.limits.least:.2g} allowed, and so not"
+        f" counted: {listed(names)}."
     ]
 
 

@@ -29,7 +29,7 @@ _KINDS = {
     "known": ("shortened copy of the text", "shortened copies of the text, all seen by the fit"),
     "removals": ("new removal of a few words", "new removals of a few words"),
 }
-_EXACT = "Fidelity: exact. The model was asked every part of this text."
+_EXACT = "Fidelity: exact. The model was asked about every part of this text."
 _UNTESTED = "Fidelity: unknown for the text itself; only small groups of its words were checked"
 _COMPARE = "`piste compare --measure` to see which method holds here"
 _LOW = {
@@ -98,7 +98,7 @@ def _fit(explanation: Explanation) -> list[Statement]:
 
 
 def exact(explanation: Explanation) -> bool:
-    """Whether the model was asked every part of the text that it can read."""
+    """Whether the model was asked about every part of the text that it can read."""
     return explanation.parts is not None and explanation.parts.complete
 
 

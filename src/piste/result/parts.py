@@ -118,7 +118,7 @@ class PartAnswers:
 
     @property
     def complete(self) -> bool:
-        """Whether every part of a short text was asked."""
+        """Whether every part of a short text was asked about."""
         players = len(self.relevances)
         return players <= MOST_COMPLETE and len(set(self.kept)) == 2**players
 

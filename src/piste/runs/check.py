@@ -6,6 +6,7 @@ then both runs are compared (`runs.run_comparison`).
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
 from collections.abc import Iterator
@@ -25,12 +26,21 @@ from piste.options import Options, share, whole_number
 from piste.runs.job import Source
 from piste.runs.model_change import ModelChange
 from piste.runs.run import RunSettings, run
-from piste.runs.run_comparison import RunTables, compared, mirrored, same_target
+from piste.runs.run_comparison import (
+    Matched,
+    RunTables,
+    compared,
+    matched,
+    mirrored,
+    same_target,
+)
 from piste.runs.run_lexicon import LEXICON, StageProgress
 from piste.runs.run_summary import RunFacts, read_manifest
 from piste.runs.shards import Shard
+from piste.runs.store import stamp
 
 ALPHA = 0.01  # one check in a hundred of an unchanged model reports something
+LEAST_COMPARED = 0.5  # of the baseline's texts: of fewer a verdict says little
 SHARED = ("engine", "workers", "device", "trust_remote_code")  # settings of how, not of what
 Raw = dict[str, Any]
 
@@ -44,6 +54,7 @@ def check(
     alpha: float = ALPHA,
     least: float | None = None,
     flips: int = 0,
+    least_compared: float = LEAST_COMPARED,
     watch: StageProgress | None = None,
     **more: Any,
 ) -> ModelChange:
@@ -57,9 +68,11 @@ def check(
     least: changes of an effect up to this do not count, on the scale of the scores; None: a tenth
     of a text's strongest effect in the baseline, the median over texts.
     flips: how many decisions may turn.
+    least_compared: the share of the baseline's texts that must be in the data as they were.
     more: engine, workers, device and trust_remote_code, as for `run`, and seed.
     """
     limits = _alpha(alpha), _least(least), whole_number("flips", flips, 0)
+    wanted = share("least_compared", least_compared)
     before = _baseline(Path(baseline))
     _check_out(out, before.folder)
     settings = _settings(before.manifest.raw, more)
@@ -67,22 +80,41 @@ def check(
     asked = _loaded(classifier, how)
     _check_labels(before.manifest, asked)
     source = _source(held(data), before)
+    _check_data(source, before, wanted)
     model = classifier if how.engine == "ray" or how.workers > 1 else asked  # workers load it
     with _folder(out) as folder:
         run(source.data, model, folder, limit=source.limit, watch=watch, **settings)
         after = RunTables.of(folder)
         after = _towards_the_same(before, after, source, asked)
-        return _of_some(compared(before, after, *limits))
+        return compared(before, after, *limits)
 
 
-def _of_some(change: ModelChange) -> ModelChange:
-    """Refuse a verdict on nothing, which would look like a model that did not change."""
-    if not change.texts and not change.failed:
-        raise InputError(
-            "No text of the baseline could be compared.",
-            "Check that the data is the baseline's, or make a new baseline.",
-        )
-    return change
+def _check_data(source: Source, before: RunTables, least: float) -> None:
+    """Refuse a verdict on few texts, which would look like a model that did not change."""
+    rows = {i: {"id": one.id, "stamp": stamp(one)} for i, one in enumerate(source.examples())}
+    found = matched(before.texts, rows)
+    number, total = len(found.known), len(before.texts)
+    if number and number / total >= least:
+        return
+    remedy = "Give the data that the baseline was made of, or make a new baseline."
+    if not number:
+        raise InputError(f"No text of the baseline can be compared: {_why(found)}.", remedy)
+    enough = 10.0 ** math.floor(math.log10(number / total))  # a round share that these texts reach
+    raise InputError(
+        f"Only {number:,} of the baseline's {total:,} texts can be compared: {_why(found)}.",
+        f"{remedy} If so few are enough: least_compared={enough:g}.",
+        f"{remedy} If so few are enough: --least-compared {enough:g}.",
+    )
+
+
+def _why(found: Matched) -> str:
+    """What keeps texts from being compared, with the number of each."""
+    reasons = {
+        "missing from the data": found.missing,
+        "edited, or moved to another row": found.edited,
+        "not explained in the baseline": found.unexplained,
+    }
+    return ", ".join(f"{number:,} {reason}" for reason, number in reasons.items() if number)
 
 
 def _alpha(alpha: float) -> float:

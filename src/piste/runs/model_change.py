@@ -78,7 +78,7 @@ class ModelChange:
     models: tuple[str, str]  # names: of the baseline, and now
     limits: Limits
     texts: int  # that were compared
-    other: int  # texts of the baseline whose row in the data is another now
+    other: int  # texts of the baseline that were edited in the data, or moved to another row
     failed: int
     unreliable: int  # texts whose words are not compared: an R² is too low
     tested: int  # effects of words and pairs, and the fidelity: what may be a false alarm
@@ -90,6 +90,8 @@ class ModelChange:
     compared: int = 0  # words
     rare: int = 0  # of them in so few texts that only large changes can be told from chance
     needed: float = 0.0  # standard errors that a word in one text must move by
+    missing: int = 0  # texts of the baseline that are not in the data any more
+    baseline_texts: int = 0  # in all; 0 where that is not known
     notes: tuple[str, ...] = field(default=())
 
     @property

@@ -82,16 +82,38 @@ def _rows(table: Table) -> Iterator[dict[str, Any]]:
         yield dict(zip(names, cells, strict=True))
 
 
+@dataclass(frozen=True)
+class Matched:
+    """What became of the texts of a baseline in the data."""
+
+    known: list[int]  # rows that are the same, and were explained in the baseline
+    unexplained: int  # the same, but they failed in the baseline
+    edited: int  # or moved to another row
+    missing: int
+
+
+def matched(before: Mapping[int, Row], now: Mapping[int, Row]) -> Matched:
+    """Rows of the baseline beside those of the data, by number, stamp and id."""
+    same = [i for i, row in before.items() if i in now and now[i]["stamp"] == row["stamp"]]
+    known = [index for index in same if before[index]["error"] is None]
+    missing = _missing(before, now)
+    edited = len(before) - len(same) - missing
+    return Matched(known, len(same) - len(known), edited, missing)
+
+
+def _missing(before: Mapping[int, Row], now: Mapping[int, Row]) -> int:
+    """How many ids are gone; of data whose ids are all new, how many rows there are too few."""
+    there = {row["id"] for row in now.values()}
+    gone = sum(row["id"] not in there for row in before.values())
+    return gone if gone < len(before) else sum(index not in now for index in before)
+
+
 def compared(
     before: RunTables, after: RunTables, alpha: float, least: float | None, flips: int
 ) -> ModelChange:
     """What changed from one run to the other; least=None: by the size of the baseline's effects."""
-    same = [
-        index
-        for index, row in before.texts.items()
-        if index in after.texts and after.texts[index]["stamp"] == row["stamp"]
-    ]
-    known = [index for index in same if before.texts[index]["error"] is None]
+    found = matched(before.texts, after.texts)
+    known = found.known
     both = {index for index in known if after.texts[index]["error"] is None}
     told = {index for index in both if _tells(before, after, index)}
     tallies, typical = _tallied(before, after, told)
@@ -113,7 +135,7 @@ def compared(
         models=(before.manifest.model, after.manifest.model),
         limits=limits,
         texts=len(both),
-        other=len(before.texts) - len(same),
+        other=found.edited,
         failed=len(known) - len(both),
         unreliable=len(both) - len(told),
         tested=len(changed),
@@ -125,6 +147,8 @@ def compared(
         compared=len(words),
         rare=sum(shift.texts < FEW for shift in words),
         needed=needed(len(changed), alpha),
+        missing=found.missing,
+        baseline_texts=len(before.texts),
     )
 
 

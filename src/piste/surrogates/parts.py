@@ -129,7 +129,7 @@ class PartSurrogate:
 
     @property
     def complete(self) -> bool:
-        """Whether every part of a short text was asked."""
+        """Whether every part of a short text was asked about."""
         return self.players <= EXACT_SHAPLEY and len(self.parts) == 2**self.players
 
     def _every_answer(self) -> tuple[BoolArray, FloatArray]:

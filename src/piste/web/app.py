@@ -15,7 +15,7 @@ from fastapi.responses import FileResponse, JSONResponse, StreamingResponse
 from starlette.exceptions import HTTPException
 from starlette.staticfiles import StaticFiles
 
-from piste.errors import PisteError, printable
+from piste.errors import FunctionError, PisteError
 from piste.models.protocol import Classifier
 from piste.render.html import assets, source
 from piste.result.explanation import Explanation
@@ -33,6 +33,7 @@ from piste.web.requests import (
     PredictRequest,
     RemovalAnswer,
     RemovalRequest,
+    refusal,
 )
 from piste.web.security import Guard
 from piste.web.service import Service, TooLong
@@ -112,7 +113,8 @@ def told(explanation: Explanation, pairs: int) -> dict[str, Any]:
 
 def failure(error: Exception) -> tuple[int, dict[str, str]]:
     """The HTTP status and the JSON body of an error."""
-    if isinstance(error, PisteError):
+    # What a function of the operator's own says is not for clients.
+    if isinstance(error, PisteError) and not isinstance(error, FunctionError):
         return STATUS.get(type(error), 422), {"error": error.cause, "remedy": error.remedy}
     remedy = "The terminal where the server runs shows the details."
     return 500, {"error": "Something went wrong inside piste.", "remedy": remedy}
@@ -143,10 +145,7 @@ def _errors(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"] if part != "body")
-        cause = f"{where}: {first['msg']}." if where else f"{first['msg']}."
-        return JSONResponse({"error": printable(cause), "remedy": "See /docs."}, 422)
+        return JSONResponse(failure(refusal(error.errors()[0], error.body))[1], 422)
 
     @app.exception_handler(HTTPException)
     async def refused(request: Request, error: HTTPException) -> Response:

@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
 from typing import Any
 
-from piste.errors import PisteError
+from piste.errors import FunctionError, PisteError
 
 BEAT = 1.0  # seconds after which a silent job is looked after
 OFTEN = 0.1  # seconds between two reports of progress
@@ -54,10 +54,9 @@ class Job:
             self.tell("result", self.work(self))
         except _Stopped:
             return
-        except PisteError as error:
-            self.tell("error", error)
         except BaseException as error:  # a worker outlives whatever a model does
-            log.exception("An explanation failed.")
+            if isinstance(error, FunctionError) or not isinstance(error, PisteError):
+                log.exception("An explanation failed.")
             self.tell("error", error)
 
     def progress(self, done: int, planned: int) -> None:

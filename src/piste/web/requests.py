@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, create_model
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    create_model,
+    model_validator,
+)
 
+from piste.errors import InputError, PisteError, SettingError, choices, unfit
 from piste.options import DEFAULT, Options
 from piste.web.settings import MOST_CHARACTERS
 
-Name = Annotated[str, Field(max_length=200)]
+LONGEST_NAME = 200
+Name = Annotated[str, Field(max_length=LONGEST_NAME)]
 PlayerIndex = Annotated[StrictInt, Field(ge=0, lt=MOST_CHARACTERS)]
 MOST_PARTS = 100  # predicted by one request
 MOST_SPANS = 1000
@@ -31,12 +42,25 @@ LIMITS: dict[str, dict[str, Any]] = {  # beyond what `Options` checks: one clien
 }
 
 
-class ExplainRequest(BaseModel):
-    """A text, and how to explain it: `_with_settings` adds the settings of `Options`."""
+class Strict(BaseModel):
+    """Fields and no others: of one that does not exist the name is guessed, as in Python."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    text: str = Field(min_length=1, max_length=MOST_CHARACTERS)
+    @model_validator(mode="before")
+    @classmethod
+    def _known(cls, given: Any) -> Any:
+        names = list(cls.model_fields)
+        for name in given if isinstance(given, Mapping) else ():
+            if name not in names:
+                raise choices("setting", str(name)[:LONGEST_NAME], names)
+        return given
+
+
+class ExplainRequest(Strict):
+    """A text, and how to explain it: `_with_settings` adds the settings of `Options`."""
+
+    text: str = Field(max_length=MOST_CHARACTERS)
     pair: str | None = Field(
         None, max_length=MOST_CHARACTERS, description="A second text, for a model that takes two."
     )
@@ -74,10 +98,8 @@ class PredictRequest(ExplainRequest):
     )
 
 
-class Edit(BaseModel):
+class Edit(Strict):
     """A word of the text, and what stands in its place."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     player: PlayerIndex = Field(description="Index into the explanation's `players`.")
     text: str = Field(max_length=MOST_CHARACTERS, description="The new words; empty removes it.")
@@ -122,6 +144,23 @@ if not TYPE_CHECKING:  # mypy reads the classes above
     PredictRequest = _with_settings(PredictRequest)
     EditRequest = _with_settings(EditRequest)
     CompareRequest = _with_settings(CompareRequest)
+
+
+def refusal(found: Mapping[str, Any], body: Any) -> PisteError:
+    """What is wrong with a request. found: the first error that pydantic tells; body: all of it.
+
+    A setting is checked once more as in Python, which says it best.
+    """
+    where = found["loc"][1:]  # after "body" or "path"
+    if found["type"] == "json_invalid" or not where:
+        return InputError("The request is no JSON object.", 'Send one: {"text": "A good film."}')
+    name = str(where[0])
+    if name in SETTINGS and isinstance(body, Mapping) and len(str(body.get(name))) <= LONGEST_NAME:
+        try:
+            Options.of(**{name: body.get(name)})
+        except SettingError as error:
+            return error
+    return unfit(".".join(map(str, where)), found)
 
 
 class ModelInfo(BaseModel):

@@ -172,7 +172,7 @@ class Asked:
 
     @property
     def exhausted(self) -> bool:
-        """Whether every part of the text was asked."""
+        """Whether every part of the text was asked about."""
         every: int = 2 ** min(31, len(self.players))
         return len(self.parts) == every
 

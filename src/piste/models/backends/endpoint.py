@@ -24,7 +24,7 @@ from urllib.parse import urlsplit, urlunsplit
 import numpy as np
 
 from piste.arrays import FloatArray
-from piste.errors import OutputError, SettingError, choices, few, percent
+from piste.errors import OutputError, PassingError, SettingError, choices, few, percent
 from piste.files import cache_directory
 from piste.models.backends.answer_cache import AnswerCache, Answers, MemoryAnswers
 from piste.models.backends.function import FunctionClassifier
@@ -251,7 +251,7 @@ class RemoteLabels:
                 log.info("The endpoint did not answer (%s); again in %.1f s.", problem, pause)
                 if stopped.wait(pause):
                     break
-        raise OutputError(
+        raise PassingError(
             f"The endpoint {shown(self.endpoint.url)} did not answer: {problem} ({tries} tries).",
             "Check that it is up; answers of a model with a name are kept, and not asked again.",
         )

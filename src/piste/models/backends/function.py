@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count, pairwise
 from typing import Any, Literal, NamedTuple
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from piste.arrays import FloatArray, IntArray
 from piste.errors import OutputError, SettingError, choices
+from piste.models.backends.asking import answered
 from piste.models.loading_errors import first_line
 from piste.models.protocol import Outputs, described
 from piste.text.encoding import BETWEEN, Encoding, Frame
@@ -121,7 +123,8 @@ class FunctionClassifier:
             return self._logits(ids)
 
     def _logits(self, ids: IntArray) -> FloatArray:
-        answers = _as_numbers(self.function(self._given(ids)), len(ids))
+        given, first = self._given(ids), partial(self.show, ids[0])
+        answers = _as_numbers(answered(self.function, given, self.name, first), len(ids))
         self._keep(ids, answers)
         scores = _as_scores(answers, self.scale)
         if self.labels is None:

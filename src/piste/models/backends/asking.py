@@ -1,0 +1,36 @@
+"""Asks a user's function: an error of its own becomes one that names function and input."""
+
+from collections.abc import Callable
+from typing import Any
+
+from piste.errors import FunctionError, PisteError
+from piste.models.loading_errors import first_line, is_out_of_memory
+
+SHOWN = 80  # characters of an input
+
+
+def answered(
+    function: Callable[[Any], Any], given: Any, name: str, first: Callable[[], str]
+) -> Any:
+    """What the function returns for a batch. first: its first input, to be shown."""
+    try:
+        return function(given)
+    except PisteError:
+        raise
+    except Exception as error:
+        if isinstance(error, MemoryError | RuntimeError) and is_out_of_memory(error):
+            raise  # the query asks again with a smaller batch
+        raise _failed(name, len(given), first(), error) from error
+
+
+def _failed(name: str, inputs: int, first: str, error: Exception) -> FunctionError:
+    shown = repr(first if len(first) <= SHOWN else f"{first[:SHOWN]}...")
+    kind, said = type(error).__name__, first_line(error)
+    asked = shown if inputs == 1 else f"{inputs:,} inputs, of which the first is {shown}"
+    alone = "" if inputs == 1 else " With batch_tokens=1 it is asked about one at a time."
+    return FunctionError(
+        f"The function {name!r} failed ({kind if said == kind else f'{kind}: {said}'}) when it was"
+        f" asked about {asked}.",
+        "It is asked about parts of the text, and of a pair one part may be empty: it must answer"
+        f" them all.{alone}",
+    )

@@ -1,0 +1,58 @@
+"""Functions that fail: what is told, and what comes through as it is."""
+
+import pytest
+
+import piste
+from piste.errors import OutputError, SettingError
+
+
+def test_an_error_of_the_functions_own_is_told_with_its_name_and_input():
+    def broken(texts):
+        raise ZeroDivisionError("mine")
+
+    long = "word " * 40
+    with pytest.raises(OutputError, match=r"'broken' failed \(ZeroDivisionError: mine\)") as told:
+        piste.predict([long], piste.from_function(broken))
+    assert repr(f"{long[:80]}...") in told.value.cause
+    assert isinstance(told.value.__cause__, ZeroDivisionError)
+    with pytest.raises(
+        OutputError, match=r"3 inputs, of which the first is 'a'\. .*batch_tokens=1"
+    ):
+        piste.predict(["a", "b", "c"], piste.from_function(broken))
+
+
+@pytest.mark.parametrize(
+    "raised", [SettingError("No.", "Yes."), KeyboardInterrupt(), SystemExit(3)]
+)
+def test_what_is_no_mistake_of_the_function_comes_through(raised):
+    def raising(texts):
+        raise raised
+
+    with pytest.raises(type(raised)) as told:
+        piste.explain("a b", piste.from_function(raising))
+    assert told.value is raised
+
+
+@pytest.mark.parametrize("raised", [MemoryError(), RuntimeError("CUDA out of memory")])
+def test_a_function_out_of_memory_is_asked_in_smaller_batches(raised):
+    sizes = []
+
+    def small(texts):
+        sizes.append(len(texts))
+        if len(texts) > 2:
+            raise raised
+        return [float(len(text)) for text in texts]
+
+    found = piste.predict(["a", "b", "c", "d"], piste.from_function(small), "log-odds")
+    assert found[:, 1].tolist() == [1.0] * 4
+    assert max(sizes) == 4
+
+
+def test_a_function_that_cannot_read_one_empty_text_of_two_is_told():
+    def shares(pairs):
+        return [len(one) / len(two) for one, two in pairs]
+
+    with pytest.raises(OutputError, match="one part may be empty") as told:
+        piste.explain("a man", piste.from_function(shares), pair="sleeps")
+    assert isinstance(told.value.__cause__, ZeroDivisionError)
+    assert "'shares'" in told.value.cause
