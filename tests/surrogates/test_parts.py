@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from piste.result.explanation import _plain
+from piste.result.format import jsonable
 from piste.result.formula import Formula
 from piste.result.parts import PartAnswers
 from piste.surrogates import parts as parts_module
@@ -98,7 +98,7 @@ def test_a_good_game_is_predicted():
 @settings(max_examples=15, deadline=None)
 def test_what_is_stored_predicts_the_same(seed, players, mean):
     surrogate = a_surrogate(seed, players, 24, mean=mean)
-    kept = json.loads(json.dumps(surrogate.stored(), default=_plain))
+    kept = json.loads(json.dumps(surrogate.stored(), default=jsonable))
     kept |= {name: np.array(kept[name]) for name in ("answers", "relevances")}
     formula = random_formula(seed, players)  # an explanation has one, also where it is not the mean
     again = PartSurrogate.of(PartAnswers(**kept), formula, surrogate.groups)
