@@ -8,7 +8,7 @@ import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
 import piste
-from piste.errors import SettingError
+from piste.errors import FunctionError, SettingError
 from piste.models.fingerprint import (
     ANSWERS,
     check_lexicon,
@@ -144,7 +144,7 @@ def test_what_a_function_fails_on_is_left_out():
         return additive({"good": 1.0})(texts)
 
     assert len(fingerprint(piste.from_function(fragile), TEXTS)[ANSWERS]) == 2
-    with pytest.raises(ValueError, match="out of order"):  # a function that is not there at all
+    with pytest.raises(FunctionError, match="out of order"):  # a function that is not there at all
         fingerprint(piste.from_function(fragile), TEXTS[1:])
 
 
