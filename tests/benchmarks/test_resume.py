@@ -41,3 +41,16 @@ def test_only_what_is_missing_is_planned(peers, monkeypatch):
     ]
     left = list(peers.planned(bench, options, lines))
     assert [(job.row["id"], job.runs) for job in left] == [("b", (("quick", None), ("ridge", 70)))]
+
+
+def test_other_words_in_a_comment_measure_nothing_anew(peers, tmp_path):
+    programs = [
+        'def f(x):\n    """Old."""\n    return x\n',
+        'def f(x):\n    """New words."""\n    return x  # why\n',
+        'def f(x):\n    """Old."""\n    return x + 1\n',
+    ]
+    files = [tmp_path / f"{number}.py" for number in range(3)]
+    for file, program in zip(files, programs, strict=True):
+        file.write_text(program)
+    one, same, other = map(peers.essence, files)
+    assert one == same != other
