@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from piste.arrays import FloatArray
 from piste.decision import Decision
-from piste.errors import PisteError, SettingError, few
+from piste.errors import FunctionError, PisteError, SettingError, few
 from piste.explain import explain
 from piste.files import also_written
 from piste.methods import find_method
@@ -196,6 +196,8 @@ def _explained(
             explanations[name] = explain(
                 text, classifier, method, pair=pair, progress=meter, **options.named()
             )
+        except FunctionError:  # it fails every method, and what it says may be for its owner only
+            raise
         except PisteError as error:
             failed[name] = str(error)
         meter.next()

@@ -87,9 +87,11 @@ def reason(error: BaseException) -> str:
 
 def is_passing(error: BaseException | None) -> bool:
     """Whether it may go well at another time: a time-out, a lost connection, a full disk."""
-    while error is not None:
+    seen: list[BaseException] = []  # causes may go in a circle
+    while error is not None and error not in seen:
         if isinstance(error, OSError | PassingError):
             return True
+        seen.append(error)
         error = error.__cause__
     return False
 

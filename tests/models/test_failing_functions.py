@@ -1,9 +1,12 @@
 """Functions that fail: what is told, and what comes through as it is."""
 
+import urllib.error
+
 import pytest
 
 import piste
-from piste.errors import OutputError, SettingError
+from piste.errors import FunctionError, OutputError, SettingError, is_passing
+from tests.planted import additive
 
 
 def test_an_error_of_the_functions_own_is_told_with_its_name_and_input():
@@ -56,3 +59,55 @@ def test_a_function_that_cannot_read_one_empty_text_of_two_is_told():
         piste.explain("a man", piste.from_function(shares), pair="sleeps")
     assert isinstance(told.value.__cause__, ZeroDivisionError)
     assert "'shares'" in told.value.cause
+
+
+@pytest.mark.parametrize(
+    ("raised", "tries"),
+    [(urllib.error.HTTPError("url", 400, "No text.", {}, None), 2), (ValueError("No text."), 1)],
+)
+def test_a_function_that_refuses_an_empty_text_is_explained(raised, tries):
+    """What may pass is tried again for the next text, and keeps none from being explained."""
+    asked = []
+
+    def refusing(texts):
+        if "" in texts:
+            asked.append("")
+            raise raised
+        return additive({"good": 1.0})(texts)
+
+    classifier = piste.from_function(refusing)
+    for _ in range(2):
+        explanation = piste.explain("good film", classifier)
+        assert any("cannot read an empty text" in note for note in explanation.notes)
+    assert len(asked) == tries
+
+
+def test_causes_that_go_in_a_circle_end():
+    error, other = ValueError("one"), ValueError("other")
+    error.__cause__, other.__cause__ = other, error
+    assert not is_passing(error)
+    other.__cause__ = TimeoutError()
+    assert is_passing(error)
+
+
+def test_a_long_message_is_cut_and_one_that_cannot_be_said_is_left_out():
+    class Mute(Exception):
+        def __str__(self):
+            raise RuntimeError("no words")
+
+    for raised, length in ((ValueError("x" * 10_000), 800), (Mute(), 400)):
+
+        def broken(texts, raised=raised):
+            raise raised
+
+        with pytest.raises(FunctionError, match=type(raised).__name__) as told:
+            piste.predict(["a"], piste.from_function(broken))
+        assert len(str(told.value)) < length
+
+
+def test_a_comparison_does_not_call_a_broken_function_a_methods_failure():
+    def broken(texts):
+        raise ValueError("token=hunter2")
+
+    with pytest.raises(FunctionError):
+        piste.compare("good film", piste.from_function(broken))

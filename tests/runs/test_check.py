@@ -367,8 +367,8 @@ def test_too_few_texts_are_no_check(baseline):
         piste.check(kept_rows([0, 1]), silent, baseline)
     assert "4 missing from the data." in told.value.cause
     assert "edited" not in told.value.cause
-    assert "least_compared=0.1" in told.value.remedy
-    assert "--least-compared 0.1" in told.value.command
+    assert "least_compared=0.3" in told.value.remedy
+    assert "--least-compared 0.3" in told.value.command
     assert not asked  # it is told before the work
 
 
@@ -384,6 +384,31 @@ def test_fewer_texts_are_compared_where_that_is_asked_for(baseline):
     assert "2 of 6 texts compared" in names
     with pytest.raises(SettingError, match="least_compared is 0"):
         piste.check(kept_rows([0, 1]), classifier(), baseline, least_compared=0)
+
+
+def failing_on(*words):
+    """The classifier, as a function that fails on texts with any of these words."""
+    plain = classifier().function
+
+    def failing(texts):
+        if any(word in text for word in words for text in texts):
+            raise ValueError("out of order")
+        return plain(texts)
+
+    return piste.from_function(failing, name="toy")
+
+
+def test_a_model_that_fails_on_most_texts_is_no_check_either(data, baseline):
+    model = failing_on("plot", "vegas")
+    with pytest.raises(InputError, match="now fails on 5 of the 6 texts"):
+        piste.check(data, model, baseline)
+    change = piste.check(data, model, baseline, least_compared=0.1)
+    assert (change.texts, change.failed) == (1, 5)
+
+
+def test_texts_that_failed_in_the_baseline_do_not_count(data, tmp_path):
+    piste.run(data, failing_on("plot", "vegas"), tmp_path, budget=60)
+    assert piste.check(data, classifier(), tmp_path, seed=0).texts == 1
 
 
 def test_half_of_the_texts_are_enough(baseline):

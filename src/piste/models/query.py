@@ -71,6 +71,7 @@ class Query:
     whole: FloatArray | None = None  # the answer [outputs] to it
     verified: bool = False  # whether the classifier has been compared with its original
     remarks: tuple[str, ...] = ()  # what that has shown
+    failed_on_nothing: Exception | None = None  # what came of asking about an empty text
     gathering: Gathering | None = None  # asks the classifier for several queries at once
 
     @property
@@ -128,30 +129,28 @@ class Query:
     def reads_nothing(self) -> bool:
         """Whether the model answers an empty text: its special tokens are something to read.
 
-        A function may answer it too. It is tried, once for each classifier.
+        A function may answer it too. It is tried, once for each classifier; again by the next query
+        where it failed for a reason that may pass.
         """
         classifier = self.classifier
         if self.frame.prefix or self.frame.suffix or not isinstance(classifier, MayReadNothing):
             return self.frame.size > 0
-        if classifier.reads_nothing is None and self.left != 0:
-            classifier.reads_nothing = self._tries_nothing()
+        if classifier.reads_nothing is None and self.failed_on_nothing is None and self.left != 0:
+            self._try_nothing(classifier)
         return bool(classifier.reads_nothing)
 
-    def _tries_nothing(self) -> bool:
-        """Ask about the empty text, past all others that wait: a failure is no error of theirs.
-
-        One that may pass is raised: it says nothing of what the model can read.
-        """
+    def _try_nothing(self, classifier: MayReadNothing) -> None:
+        """Ask about the empty text, past all others that wait: a failure is no error of theirs."""
         ids = np.array([self.frame.between], dtype=np.int64)
         try:
             with self._clock():
                 self._keep(ids, self.classifier.logits(ids))
+            classifier.reads_nothing = True
         except Exception as error:  # whatever a function does with no text
-            if is_passing(error):
-                raise
             log.debug("The model cannot read an empty text: %s", error)
-            return False
-        return True
+            self.failed_on_nothing = error
+            if not is_passing(error):
+                classifier.reads_nothing = False
 
     def notes(self) -> tuple[str, ...]:
         """The classifier's notes on its answers to this query."""

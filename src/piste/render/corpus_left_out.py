@@ -26,9 +26,12 @@ def rare_pairs(summary: Summary) -> str:
     if shown == few == 1:
         return f"1 of {len(sure):,} pairs is {why}: it is shown last, and says {little[4:]}"
     if shown:
-        some = "they" if shown == few else f"the {shown} strongest of them"
-        return f"{few:,} of {len(sure):,} pairs are {why}: {some} are shown last, and {little}"
-    return _left_out(few, len(sure), "pair", why, f"they {little}")
+        some = "they are" if shown == few else f"the {shown} strongest of them are"
+        some = "the strongest of them is" if shown == 1 else some
+        little = f"says {little[4:]}" if shown == 1 else little
+        return f"{few:,} of {len(sure):,} pairs are {why}: {some} shown last, and {little}"
+    little = f"it says {little[4:]}" if few == 1 else f"they {little}"
+    return _left_out(few, len(sure), "pair", why, little)
 
 
 def _all_rare(shown: int, sure: int, least: int) -> str:

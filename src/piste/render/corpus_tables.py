@@ -20,7 +20,8 @@ MOST_CLASSES = 100
 NONE = 0.0005  # an error that is rounding
 SPEAKING = 6  # words named for a class
 MARKS = {  # what rows are marked with, and what the page's filter calls it
-    "both sides": f"on both sides (each in {counted(LESSER_SHARE)} of the occurrences or more)",
+    "both sides": "on both sides (the rarer one in"
+    f" {counted(LESSER_SHARE)} or more of the sure occurrences)",
     "mistakes": "decide wrong predictions",
     "spurious?": f"candidates for spurious words (in {SPURIOUS_TEXTS} labelled texts or more)",
 }

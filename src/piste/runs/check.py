@@ -68,7 +68,8 @@ def check(
     least: changes of an effect up to this do not count, on the scale of the scores; None: a tenth
     of a text's strongest effect in the baseline, the median over texts.
     flips: how many decisions may turn.
-    least_compared: the share of the baseline's texts that must be in the data as they were.
+    least_compared: the share of the baseline's texts that must be in the data as they were, and
+    explained now; those that failed in the baseline do not count.
     more: engine, workers, device and trust_remote_code, as for `run`, and seed.
     """
     limits = _alpha(alpha), _least(least), whole_number("flips", flips, 0)
@@ -86,25 +87,44 @@ def check(
         run(source.data, model, folder, limit=source.limit, watch=watch, **settings)
         after = RunTables.of(folder)
         after = _towards_the_same(before, after, source, asked)
-        return compared(before, after, *limits)
+        change = compared(before, after, *limits)
+    _check_explained(change, wanted)
+    return change
+
+
+def _check_explained(change: ModelChange, least: float) -> None:
+    """Refuse a verdict on few texts because the model failed on the others."""
+    both = change.texts + change.failed
+    if change.texts < least * both:
+        raise InputError(
+            f"The model now fails on {change.failed:,} of the {both:,} texts to be compared.",
+            "Run `piste explain` on one of them to see why, or lower least_compared.",
+            "Run `piste explain` on one of them to see why, or lower --least-compared.",
+        )
 
 
 def _check_data(source: Source, before: RunTables, least: float) -> None:
     """Refuse a verdict on few texts, which would look like a model that did not change."""
     rows = {i: {"id": one.id, "stamp": stamp(one)} for i, one in enumerate(source.examples())}
     found = matched(before.texts, rows)
-    number, total = len(found.known), len(before.texts)
+    number, total = len(found.known), sum(row["error"] is None for row in before.texts.values())
     if number and number / total >= least:
         return
     remedy = "Give the data that the baseline was made of, or make a new baseline."
     if not number:
         raise InputError(f"No text of the baseline can be compared: {_why(found)}.", remedy)
-    enough = 10.0 ** math.floor(math.log10(number / total))  # a round share that these texts reach
+    enough = _rounded_down(number / total)
     raise InputError(
         f"Only {number:,} of the baseline's {total:,} texts can be compared: {_why(found)}.",
         f"{remedy} If so few are enough: least_compared={enough:g}.",
         f"{remedy} If so few are enough: --least-compared {enough:g}.",
     )
+
+
+def _rounded_down(part: float) -> float:
+    """To one digit that is not 0: .91 to .9, .043 to .04."""
+    size = 10.0 ** math.floor(math.log10(part))
+    return math.floor(part / size + 1e-9) * size
 
 
 def _why(found: Matched) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 from piste.errors import FunctionError, PisteError
 from piste.models.loading_errors import first_line, is_out_of_memory
 
-SHOWN = 80  # characters of an input
+SHOWN, SAID = 80, 300  # characters of an input, and of what an error says
 
 
 def answered(
@@ -25,12 +25,21 @@ def answered(
 
 def _failed(name: str, inputs: int, first: str, error: Exception) -> FunctionError:
     shown = repr(first if len(first) <= SHOWN else f"{first[:SHOWN]}...")
-    kind, said = type(error).__name__, first_line(error)
+    kind, said = type(error).__name__, _said(error)
     asked = shown if inputs == 1 else f"{inputs:,} inputs, of which the first is {shown}"
     alone = "" if inputs == 1 else " With batch_tokens=1 it is asked about one at a time."
+    what = kind if said in ("", kind) else f"{kind}: {said}"
     return FunctionError(
-        f"The function {name!r} failed ({kind if said == kind else f'{kind}: {said}'}) when it was"
-        f" asked about {asked}.",
+        f"The function {name!r} failed ({what}) when it was asked about {asked}.",
         "It is asked about parts of the text, and of a pair one part may be empty: it must answer"
         f" them all.{alone}",
     )
+
+
+def _said(error: Exception) -> str:
+    """The first line of an error; nothing of one that fails to say anything."""
+    try:
+        line = first_line(error)
+    except Exception:  # its __str__ is the user's own
+        return ""
+    return line if len(line) <= SAID else f"{line[:SAID]}..."

@@ -334,7 +334,7 @@ def _limit_with_padding(classifier: HuggingFaceClassifier | LazyOrigin, network:
         ids = encoded.frame.around(np.array([encoded.ids[:length]], dtype=np.int64))
         plainly = _infer(network, ids)
         rounding = ROUNDING * max(1.0, float(np.abs(plainly).max()))
-        for more in (1, length):
+        for more in (1, shapes.WIDEST):
             padded = shapes.with_padding(ids, max(ids.shape[1], min(ids.shape[1] + more, limit)))
             try:
                 gap = np.abs(_infer(network, *padded) - plainly).max()

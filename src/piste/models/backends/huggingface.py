@@ -211,7 +211,7 @@ def _given_model(model: Any) -> Any:
 
 @contextlib.contextmanager
 def unpadded(model: Any) -> Iterator[None]:
-    """Decoders look for the last token that is not padding; ours are never padded.
+    """Decoders look for the last token that is not padding; ours are not padded.
 
     An impossible padding id makes that the last token, whatever the text holds.
     """

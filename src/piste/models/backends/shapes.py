@@ -1,7 +1,7 @@
 """Batches of few shapes for a compiled model.
 
 OpenVINO makes code for every shape (rows, tokens) that it has not seen lately, which takes a small
-model longer than the answers. So lengths are rounded up, the rest masked, and rows are cut into
+model longer than the answers. So lengths are rounded up, the rest masked, and many rows cut into
 powers of two: all texts of a run then share some hundred shapes.
 """
 
@@ -14,6 +14,8 @@ import numpy as np
 from piste.arrays import FloatArray, IntArray
 
 STEPS = 8  # lengths from one power of two to the next; short sequences keep theirs
+FEW = 8  # rows: fewer are not cut, as every block is a call
+WIDEST = 32  # between two lengths: never more is padded than was tried when the model was compiled
 
 # The answers [rows, outputs] to ids and mask [rows, tokens].
 Ask = Callable[[IntArray, IntArray], FloatArray]
@@ -24,8 +26,12 @@ def answers(ask: Ask, ids: IntArray, limit: int) -> FloatArray:
 
     limit: tokens of the longest sequence that it reads.
     """
-    padded, mask = with_padding(ids, rounded(ids.shape[1], limit))
-    return np.concatenate([ask(padded[rows], mask[rows]) for rows in blocks(len(ids))])
+    length = rounded(ids.shape[1], limit)
+    padded, mask = with_padding(ids, length)
+    found = np.concatenate([ask(padded[rows], mask[rows]) for rows in blocks(len(ids))])
+    if length > ids.shape[1] and not np.isfinite(found).all():  # is it the model, or the padding?
+        return ask(ids, np.ones_like(ids))
+    return found
 
 
 def with_padding(ids: IntArray, length: int) -> tuple[IntArray, IntArray]:
@@ -39,15 +45,20 @@ def with_padding(ids: IntArray, length: int) -> tuple[IntArray, IntArray]:
 
 
 def rounded(tokens: int, limit: int) -> int:
-    """A length that others have too, at most an eighth longer."""
-    step = max(1, (1 << tokens.bit_length() - 1) // STEPS)
+    """A length that others have too, at most an eighth longer, and less than WIDEST."""
+    step = min(WIDEST, max(1, (1 << tokens.bit_length() - 1) // STEPS))
     return max(tokens, min(-(-tokens // step) * step, limit))
 
 
 def blocks(rows: int) -> Iterator[slice]:
-    """All rows, in blocks of powers of two, the largest first."""
-    start = 0
-    while start < rows:
-        size = 1 << (rows - start).bit_length() - 1
+    """All rows, in blocks of powers of two, the largest first, and at last what is less than FEW.
+
+    Of no rows one empty block.
+    """
+    start, rest = 0, rows
+    while rest >= FEW:
+        size = 1 << rest.bit_length() - 1
         yield slice(start, start + size)
-        start += size
+        start, rest = start + size, rest - size
+    if rest or not rows:
+        yield slice(start, rows)

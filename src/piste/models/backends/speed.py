@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 # One for each machine that uses the cache, and each limit of threads. The number goes up when the
 # way of measuring changes: what was measured otherwise is not read.
-FILE = "speed-2-{}.json"
+FILE = "speed-3-{}.json"
 CLEARLY = 1.1  # times as fast as OpenVINO must torch be to be taken: less may be noise
 SECONDS = 0.5  # for all repetitions, unless the model takes longer for the fewest
 REPETITIONS = (3, 20)  # at least, at most; the first makes kernels and fills caches
