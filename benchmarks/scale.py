@@ -1,9 +1,11 @@
 """Many texts by `piste run`: texts a minute, memory, a kill, and a cluster by calculation.
 
     python benchmarks/scale.py --data reviews.jsonl.gz --texts 10000 [--workers 2] [--effort quick]
+                               [--kill once]
 
 1. Runs the texts; prints texts a minute and the largest memory of the run after every tenth.
-2. Runs them again, kills the run half-way, resumes it, and compares the rows.
+2. Runs them again, kills the run half-way, resumes it, and compares the rows. With --kill once it
+   is the first run that is killed and resumed, and there is no second one.
 3. Measures what reading and committing a shard take, and simulates a hundred million texts on a
    cluster whose workers die and lag (`benchmarks/cluster.py`).
 """
@@ -38,14 +40,16 @@ def main() -> None:
     parser.add_argument("--shard", type=int, default=64)
     parser.add_argument("--effort", help="as in piste run")
     parser.add_argument("--lexicon", action="store_true", help="with a lexicon over the texts")
-    parser.add_argument("--no-kill", action="store_true")
+    parser.add_argument("--kill", choices=["never", "once", "again"], default="again")
     parser.add_argument("--actors", type=int, nargs="*", default=[100, 1000, 4000])
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         each = undisturbed(given, folder)
-        if not given.no_kill:
+        if given.kill == "again":
             killed(given, folder)
+        if given.kill == "once":
+            counted(folder / "whole", given.texts)
         calculation(given, folder, each)
 
 
@@ -63,7 +67,7 @@ def command(given: argparse.Namespace, folder: Path, out: str) -> subprocess.Pop
 def undisturbed(given: argparse.Namespace, folder: Path) -> float:
     """Run all texts; the seconds of a text in one process, from the first shard on."""
     process, out, points = command(given, folder, "whole"), folder / "whole", list[Any]()
-    largest, before = 0, time.monotonic()
+    largest, before, is_killed = 0, time.monotonic(), given.kill != "once"
     print("texts  texts/minute  memory MB (largest so far)")
     while process.poll() is None:
         time.sleep(0.2)
@@ -71,7 +75,14 @@ def undisturbed(given: argparse.Namespace, folder: Path) -> float:
         done = sum(one.count for one in commits(out).values())
         if done and (not points or done - points[-1][1] >= given.texts / 10):
             points.append((time.monotonic(), done, largest))
-            print(f"{done:>6,} {60 * done / (time.monotonic() - before):>9.0f} {largest:>9}")
+            pace = 60 * done / (time.monotonic() - before)
+            print(f"{done:>6,} {pace:>9.0f} {largest:>9}", flush=True)
+        if not is_killed and done >= given.texts / 2:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            kept, is_killed = sum(one.count for one in commits(out).values()), True
+            print(f"killed with {kept:,} texts committed, and resumed", flush=True)
+            process = command(given, folder, "whole")
     if process.returncode:
         raise SystemExit(f"The run ended with {process.returncode}.")
     ended, texts = time.monotonic(), sum(one.count for one in commits(out).values())
@@ -82,6 +93,16 @@ def undisturbed(given: argparse.Namespace, folder: Path) -> float:
     (began, first, early), (_, _, late) = points[0], points[-1]
     print(f"memory grew by {late - early:+} MB from {early} MB between the first and last tenth")
     return (ended - began) * given.workers / max(1, texts - first)
+
+
+def counted(out: Path, texts: int) -> None:
+    """Every text is there once, and every shard was committed once."""
+    rows = [
+        index for table in shards.read(out, shards.TEXTS, ["index"]) for index in table["index"]
+    ]
+    assert rows == list(range(texts)), "texts are missing, or there twice"
+    lines = len((out / COMMITS).read_text().splitlines())
+    print(f"{len(rows):,} texts, each once; {lines} commits for {len(commits(out))} shards")
 
 
 def memory(pid: int) -> int:
