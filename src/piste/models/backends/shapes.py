@@ -46,7 +46,7 @@ def with_padding(ids: IntArray, length: int) -> tuple[IntArray, IntArray]:
 
 def rounded(tokens: int, limit: int) -> int:
     """A length that others have too, at most an eighth longer, and less than WIDEST."""
-    step = min(WIDEST, max(1, (1 << tokens.bit_length() - 1) // STEPS))
+    step = min(WIDEST, max(1, (1 << max(tokens, 1).bit_length() - 1) // STEPS))
     return max(tokens, min(-(-tokens // step) * step, limit))
 
 
