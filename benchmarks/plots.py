@@ -27,6 +27,7 @@ DRAWN = {  # contenders of the plots, and their colours; the tables have all of 
 }
 FRONT = (OURS, "lime", "shap-kernel", "shapiq-proxyspex", "shapiq-pairs", "ridge-pairs")
 LOWEST = {"r2": -0.1, "calibrated": 0.0, "halves": -0.1, "interactions": 0.0}  # of an axis
+LOWEST |= {"shapley": 0.0, "removals": 0.0}
 HIGHEST = {"r2": 1.0, "calibrated": 1.0, "halves": 1.0, "interactions": 1.0}  # likewise
 HIGHEST |= {"shapley": 1.2, "removals": 1.2}  # some surrogates are far beyond
 TICKS = (10, 20, 40, 70, 150, 300, 1000, 3000)
