@@ -12,7 +12,7 @@ SOURCE = ROOT / "src" / "piste"
 # Left to right. Rooms of one set do not import each other.
 ORDER = [
     {"errors", "lazy", "moved"},
-    {"arrays", "extras", "files", "options", "progress", "threads"},
+    {"arrays", "extras", "files", "options", "progress", "threads", "validation"},
     {"rows", "special"},
     {"data", "result"},
     {"lexicon", "text"},

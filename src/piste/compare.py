@@ -21,9 +21,8 @@ from piste.metrics.deletion import STEPS, deletion, insertion
 from piste.metrics.removal_fidelity import DRAWS, MOST, removal_error
 from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier
-from piste.models.query import Meter
 from piste.options import Options
-from piste.progress import Progress, watching
+from piste.progress import Meter, Progress, watching
 from piste.result.explanation import Explanation
 from piste.result.exports import data_frame, places
 

@@ -10,9 +10,8 @@ from piste.methods import find_method
 from piste.methods.base import Method
 from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier
-from piste.models.query import Meter
 from piste.options import Options
-from piste.progress import Progress, watching
+from piste.progress import Meter, Progress, watching
 from piste.result.difference import Diff
 from piste.result.explanation import Explanation, Target
 

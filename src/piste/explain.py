@@ -25,10 +25,10 @@ from piste.models.fingerprint import identity
 from piste.models.loading import as_classifier
 from piste.models.pairs import text_notes
 from piste.models.protocol import Classifier
-from piste.models.query import Meter, OnRound, Query
+from piste.models.query import OnRound, Query
 from piste.models.sharing import THREADS, Gathering
 from piste.options import ALL, Options
-from piste.progress import Progress, watching
+from piste.progress import Meter, Progress, watching
 from piste.result.explanation import Explanation, Target
 from piste.result.facts import Cost, Record
 from piste.result.merging import merged
@@ -271,16 +271,24 @@ def _explained(encoding: Encoding, query: Query, plan: _Plan) -> Explanation:
         flip=attribution.flip,
         core=attribution.core,
         second=encoding.second,
-        notes=(
-            *text_notes(classifier, encoding.second is not None),
-            *options.marks_note(encoding.text),
-            *encoding.notes,
-            *displaced(encoding, own_spans(encoding, options), decision.players.places),
-            *attribution.notes,
-            *query.notes(),
-            *plan.unused_settings(attribution),
-        ),
+        notes=_notes(encoding, decision, plan, attribution),
         record=_record(decision, plan),
+    )
+
+
+def _notes(
+    encoding: Encoding, decision: Decision, plan: _Plan, attribution: Attribution
+) -> tuple[str, ...]:
+    """What a reader of the scores must know, of the text first."""
+    query, options = decision.query, plan.options
+    return (
+        *text_notes(query.classifier, encoding.second is not None),
+        *options.marks_note(encoding.text),
+        *encoding.notes,
+        *displaced(encoding, own_spans(encoding, options), decision.players.places),
+        *attribution.notes,
+        *query.notes(),
+        *plan.unused_settings(attribution),
     )
 
 

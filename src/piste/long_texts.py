@@ -10,8 +10,9 @@ from piste.arrays import FloatArray, Ragged
 from piste.decision import margins, resolve_target
 from piste.errors import SettingError
 from piste.methods.every_class import MOST
-from piste.models.query import Meter, Query
+from piste.models.query import Query
 from piste.options import Options
+from piste.progress import Meter
 from piste.result.explanation import Explanation, Target
 from piste.text.encoding import Encoding
 

@@ -32,6 +32,7 @@ Effort = Literal["quick", "light", "normal", "thorough"]
 EFFORTS: tuple[Effort, ...] = get_args(Effort)
 ALL = "all"  # as a target: every class
 WORDS_SHOWN = 10  # of the strongest, on every surface that does not show all
+LEAST_COMPARED = 0.5  # of a baseline's texts: of fewer a verdict of `check` says little
 BATCH_TOKENS = 8192  # big batches of short sequences: many small ones are several times slower
 Check = Callable[[str, Any], Any]  # a setting's name and value; returns the value as it is used
 

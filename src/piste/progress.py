@@ -34,6 +34,22 @@ def watching(progress: Progress | bool | None, what: str) -> Iterator[Progress |
             bar.close()
 
 
+class Meter:
+    """One progress callback for several queries, each of which counts from 0."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self.progress = progress
+        self.before = self.done = 0
+
+    def __call__(self, done: int, planned: int) -> None:
+        self.done = done
+        if self.progress is not None:
+            self.progress(self.before + done, self.before + max(planned, done))
+
+    def next(self) -> None:
+        self.before, self.done = self.before + self.done, 0
+
+
 class _Bar:
     """A bar in the terminal or the notebook, from the first word of progress on."""
 

@@ -239,3 +239,32 @@ def test_a_model_of_the_hub_starts_without_torch(saved, cache, tmp_path, monkeyp
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     assert imported(COMMAND, TEXT, "my-org/my-model")[1] == list(HEAVY)
     assert imported(COMMAND, TEXT, "my-org/my-model")[1] == []
+
+
+class Graph:
+    """Answers [rows, 1] to ids and mask: `wrong` where it sees padding, else 1."""
+
+    inputs = ("input_ids", "attention_mask")
+
+    def __init__(self, wrong):
+        self.wrong = wrong
+
+    def __call__(self, given):
+        ids, mask = given
+        return np.where(mask.all(axis=1), 1.0, self.wrong)[:, None]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "limit", "told", "serves"),
+    [
+        (1.0, 64, 1.0, True),
+        (1.1, 64, 1.0, False),
+        (1.1, 0, 1.0, True),  # it is never padded
+        (1.0, 64, 1.1, False),
+        (1.0, 64, np.nan, False),
+    ],
+)
+def test_a_kept_graph_serves_only_with_the_answers_that_torch_gave(wrong, limit, told, serves):
+    probes = [[[[5] * 19], [[told]]], [[[5] * 3], [[1.0]]]]
+    known = {"digest": "d", "difference": 0.0, "limit": limit, "probes": probes}
+    assert (stored._checked(Graph(wrong), known) is not None) == serves

@@ -26,7 +26,8 @@ from piste.cli import (
     summary,
     verify,
 )
-from piste.errors import PisteError, SettingError, unfit
+from piste.errors import PisteError, SettingError
+from piste.validation import unfit
 
 NEAREST = "piste-nearest"
 # What a terminal of few letters shows instead: a minus sign must not become a question mark.

@@ -9,6 +9,7 @@ from piste.cli import options
 from piste.cli.common import check_paths, shown
 from piste.cli.run import STAGES
 from piste.errors import printable
+from piste.options import LEAST_COMPARED
 
 if TYPE_CHECKING:
     from piste.runs.model_change import ModelChange
@@ -39,8 +40,11 @@ def check(
     flips: Annotated[int, typer.Option(help="How many decisions may turn.")] = 0,
     least_compared: Annotated[
         float,
-        typer.Option(help="Share of the baseline's texts that must be in the data as they were."),
-    ] = 0.5,
+        typer.Option(
+            help="Share of the baseline's texts that must be in the data as they were, and be"
+            " explained now."
+        ),
+    ] = LEAST_COMPARED,
     junit: Annotated[Path | None, typer.Option(help="Write a JUnit report (XML).")] = None,
     markdown: Annotated[Path | None, typer.Option(help="Write a summary in Markdown.")] = None,
     json: options.Json = None,

@@ -15,13 +15,7 @@ from piste.arrays import FloatArray, IntArray, Ragged
 from piste.errors import OutputError, SettingError, few, is_passing
 from piste.models.abilities import attentive, check_finite, differentiable
 from piste.models.loading_errors import is_out_of_memory
-from piste.models.protocol import (
-    Classifier,
-    MayReadNothing,
-    Verifiable,
-    WithNotes,
-    WithTokens,
-)
+from piste.models.protocol import Classifier, MayReadNothing, Verifiable, WithNotes, WithTokens
 from piste.models.sharing import Gathering
 from piste.options import BATCH_TOKENS
 from piste.progress import Progress
@@ -32,22 +26,6 @@ log = logging.getLogger(__name__)
 GRADIENT_SHARE = 8  # times fewer tokens at once where every layer's activations are kept
 OnRound = Callable[[Mapping[str, FloatArray]], None]  # scores so far, by name, each [players]
 Answer = TypeVar("Answer")
-
-
-class Meter:
-    """One progress callback for several queries, each of which counts from 0."""
-
-    def __init__(self, progress: Progress | None) -> None:
-        self.progress = progress
-        self.before = self.done = 0
-
-    def __call__(self, done: int, planned: int) -> None:
-        self.done = done
-        if self.progress is not None:
-            self.progress(self.before + done, self.before + max(planned, done))
-
-    def next(self) -> None:
-        self.before, self.done = self.before + self.done, 0
 
 
 @dataclass

@@ -22,7 +22,7 @@ from piste.lexicon import Lexicon
 from piste.methods import remade
 from piste.models.loading import as_classifier, load
 from piste.models.protocol import Classifier
-from piste.options import Options, share, whole_number
+from piste.options import LEAST_COMPARED, Options, share, whole_number
 from piste.runs.job import Source
 from piste.runs.model_change import ModelChange
 from piste.runs.run import RunSettings, run
@@ -40,7 +40,6 @@ from piste.runs.shards import Shard
 from piste.runs.store import stamp
 
 ALPHA = 0.01  # one check in a hundred of an unchanged model reports something
-LEAST_COMPARED = 0.5  # of the baseline's texts: of fewer a verdict says little
 SHARED = ("engine", "workers", "device", "trust_remote_code")  # settings of how, not of what
 Raw = dict[str, Any]
 

@@ -18,9 +18,9 @@ from piste.methods.base import Method
 from piste.methods.every_class import Classes
 from piste.models.fingerprint import rounding
 from piste.models.protocol import Classifier
-from piste.models.query import Meter, Query
+from piste.models.query import Query
 from piste.options import ALL, Options
-from piste.progress import Progress
+from piste.progress import Meter, Progress
 from piste.result.explanation import Explanation
 from piste.text.encoding import BETWEEN
 

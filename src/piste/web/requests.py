@@ -16,8 +16,9 @@ from pydantic import (
     model_validator,
 )
 
-from piste.errors import InputError, PisteError, SettingError, choices, unfit
+from piste.errors import InputError, PisteError, SettingError, choices
 from piste.options import DEFAULT, Options
+from piste.validation import unfit
 from piste.web.settings import MOST_CHARACTERS
 
 LONGEST_NAME = 200

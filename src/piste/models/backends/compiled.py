@@ -29,9 +29,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 LARGEST_DIFFERENCE = 1e-3  # of a logit, against torch
-ROUNDING = 1e-5  # of a logit's size: what two orders of adding up may differ by
 RECOMPILATIONS = 3  # of a model that keeps changing, before it stays in torch
-PADDED = (1, 5, 30)  # tokens of the sequences that are padded to see whether the answers change
 PROBE = "A short text, and then some more words, to see that both say the same. "
 
 
@@ -110,9 +108,9 @@ class CompiledClassifier:
         except RuntimeError as error:
             if is_out_of_memory(error):
                 raise
-            rows, tokens = ids.shape
+            said, (rows, tokens) = openvino_runtime.reason(error), ids.shape
             self._stay_in_torch(
-                f"compiled, it fails on {rows} sequences of {tokens} tokens ({_reason(error)})"
+                f"compiled, it fails on {rows} sequences of {tokens} tokens ({said})"
             )
             return self.origin.logits(ids)
 
@@ -148,7 +146,7 @@ class CompiledClassifier:
         gap = float(np.abs(self.logits(ids) - expected).max())
         if copy.precision != openvino_runtime.EXACT:  # too coarse to see a small change
             return gap <= 4 * copy.difference and _digest(self.origin.model) == copy.digest
-        rounding = 4 * copy.difference + ROUNDING * max(1.0, float(np.abs(expected).max()))
+        rounding = 4 * copy.difference + shapes.rounding(expected)
         if gap <= rounding:
             return True
         return gap <= LARGEST_DIFFERENCE and _digest(self.origin.model) == copy.digest
@@ -251,7 +249,7 @@ def _checked_copy(classifier: HuggingFaceClassifier | LazyOrigin, precision: str
             if precision != openvino_runtime.EXACT:
                 return _coarse_copy(classifier, folder, precision, copy)
     except Exception as error:  # a converter may fail in any way; torch still works
-        raise CannotCompile(f"OpenVINO cannot run it ({_reason(error)})") from error
+        raise CannotCompile(f"OpenVINO cannot run it ({openvino_runtime.reason(error)})") from error
     if not difference <= LARGEST_DIFFERENCE:
         raise CannotCompile(f"its logits differ from torch's by {difference:.1e}")
     return copy
@@ -265,12 +263,6 @@ def _coarse_copy(
     if not np.isfinite(difference):
         raise RuntimeError(f"its logits in {precision} are not finite")
     return replace(exact, network=network, difference=difference, precision=precision)
-
-
-def _reason(error: Exception) -> str:
-    """What OpenVINO says: a stack of places in its source, and at the end what was wrong."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[-1].rstrip(".")[:200] if lines else type(error).__name__
 
 
 def cache_folder(classifier: HuggingFaceClassifier | LazyOrigin, digest: str) -> Path | None:
@@ -326,23 +318,11 @@ def _infer(network: Network, ids: IntArray, mask: IntArray | None = None) -> Flo
 
 
 def _limit_with_padding(classifier: HuggingFaceClassifier | LazyOrigin, network: Network) -> int:
-    """The longest sequence that the model reads; 0 where masked padding changes its answers, as of
-    a decoder that reads its last token.
-    """
+    """The longest sequence that the model reads; 0 where masked padding changes its answers."""
     encoded, limit = truncated(classifier.encode(PROBE * 40)), classifier.reader.limit
-    for length in PADDED:
-        ids = encoded.frame.around(np.array([encoded.ids[:length]], dtype=np.int64))
-        plainly = _infer(network, ids)
-        rounding = ROUNDING * max(1.0, float(np.abs(plainly).max()))
-        for more in (1, shapes.WIDEST):
-            padded = shapes.with_padding(ids, max(ids.shape[1], min(ids.shape[1] + more, limit)))
-            try:
-                gap = np.abs(_infer(network, *padded) - plainly).max()
-            except RuntimeError:  # such as a model that counts special tokens
-                return 0
-            if not gap <= rounding:
-                return 0
-    return limit
+    cut = (np.array([encoded.ids[:length]], dtype=np.int64) for length in shapes.TRIED)
+    sequences = map(encoded.frame.around, cut)
+    return limit if shapes.ignores_padding(partial(_infer, network), sequences, limit) else 0
 
 
 def _difference(classifier: HuggingFaceClassifier | LazyOrigin, network: Network) -> float:

@@ -94,3 +94,9 @@ def _threads() -> dict[str, str]:
     """As many threads as a worker of a run may use; all, where nobody says."""
     given = os.environ.get("PISTE_THREADS")
     return {} if given is None else {"INFERENCE_NUM_THREADS": given}
+
+
+def reason(error: Exception) -> str:
+    """What OpenVINO says: a stack of places in its source, and at the end what was wrong."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1].rstrip(".")[:200] if lines else type(error).__name__

@@ -7,7 +7,7 @@ powers of two: all texts of a run then share some hundred shapes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
@@ -16,9 +16,37 @@ from piste.arrays import FloatArray, IntArray
 STEPS = 8  # lengths from one power of two to the next; short sequences keep theirs
 FEW = 8  # rows: fewer are not cut, as every block is a call
 WIDEST = 32  # between two lengths: never more is padded than was tried when the model was compiled
+TRIED = (1, 5, 30)  # tokens of the sequences that tell whether a model ignores padding
+ROUNDING = 1e-5  # of a logit's size: what two orders of adding up may differ by
 
 # The answers [rows, outputs] to ids and mask [rows, tokens].
 Ask = Callable[[IntArray, IntArray], FloatArray]
+
+
+def ignores_padding(ask: Ask, sequences: Iterable[IntArray], limit: int) -> bool:
+    """Whether masked padding changes no answer to these sequences [1, tokens] beyond rounding.
+
+    A decoder that reads its last token answers otherwise. limit: as in `answers`.
+    """
+    return all(
+        _same_when_padded(ask, ids, min(ids.shape[1] + more, limit))
+        for ids in sequences
+        for more in (1, WIDEST)
+    )
+
+
+def _same_when_padded(ask: Ask, ids: IntArray, length: int) -> bool:
+    plainly = ask(ids, np.ones_like(ids))
+    try:
+        padded = ask(*with_padding(ids, max(length, ids.shape[1])))
+    except RuntimeError:  # such as a model that counts special tokens
+        return False
+    return bool(np.abs(padded - plainly).max() <= rounding(plainly))
+
+
+def rounding(logits: FloatArray) -> float:
+    """What two orders of adding up may change of logits of this size."""
+    return ROUNDING * max(1.0, float(np.abs(logits).max()))
 
 
 def answers(ask: Ask, ids: IntArray, limit: int) -> FloatArray:
