@@ -250,7 +250,7 @@ class Graph:
         self.wrong = wrong
 
     def __call__(self, given):
-        ids, mask = given
+        _, mask = given
         return np.where(mask.all(axis=1), 1.0, self.wrong)[:, None]
 
 
