@@ -120,9 +120,8 @@ def test_a_classifier_that_is_none():
 
 
 def test_json_holds_everything(measured, tmp_path):
-    text = measured.to_json(tmp_path / "c.json")
+    measured.to_json(tmp_path / "c.json")
     data = json.loads((tmp_path / "c.json").read_text(encoding="utf-8"))
-    assert data == json.loads(text)
     assert np.allclose(data["agreement"], measured.agreement)
     assert data["measured"]["lime"]["deletion"] == measured.measured["lime"].deletion
     again = piste.Explanation.from_dict(data["explanations"]["lime"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -13,7 +12,6 @@ from piste.arrays import FloatArray
 from piste.decision import Decision
 from piste.errors import FunctionError, PisteError, SettingError, few
 from piste.explain import explain
-from piste.files import also_written
 from piste.methods import find_method
 from piste.methods.base import Method
 from piste.metrics.agreement import agreement
@@ -25,6 +23,7 @@ from piste.options import Options
 from piste.progress import Meter, Progress, watching
 from piste.result.explanation import Explanation
 from piste.result.exports import data_frame, places
+from piste.result.written import AsJson, AsPage
 
 if TYPE_CHECKING:
     import pandas
@@ -62,7 +61,7 @@ class Protocol:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
+class Comparison(AsJson, AsPage):
     """Explanations of one decision by name, and how far they agree with each other and the model.
 
     `agreement[i][j]` is Spearman's correlation of the i-th and the j-th explanation's scores.
@@ -94,21 +93,16 @@ class Comparison:
             "protocol": None if self.protocol is None else asdict(self.protocol),
         }
 
-    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The comparison as JSON text, also written to `path` when given."""
-        return also_written(json.dumps(self.to_dict(), indent=1, allow_nan=False), path, "\n")
-
     def to_pandas(self) -> pandas.DataFrame:
         """One row a player: its text and place, and the score that each method ranks by."""
         scores = {name: one.scores[one.primary] for name, one in self.explanations.items()}
         return data_frame(places(self.first) | scores)
 
     # As with an Explanation, the pictures are loaded only when asked for.
-    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
-        """One self-contained HTML page, also written to `path` when given."""
+    def _page(self) -> str:
         from piste.render.comparison_html import page
 
-        return also_written(page(self), path)
+        return page(self)
 
     @property
     def verdict(self) -> str:

@@ -36,13 +36,6 @@ def write_atomic(path: str | os.PathLike[str], data: str | bytes) -> Path:
     return target
 
 
-def also_written(text: str, path: str | os.PathLike[str] | None, end: str = "") -> str:
-    """The text, also written to `path` when given, followed by `end`."""
-    if path is not None:
-        write_atomic(path, text + end)
-    return text
-
-
 def append_line(path: Path, line: str) -> None:
     """Append one line, on the disk when this returns; after a failure the file is as it was.
 

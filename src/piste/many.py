@@ -19,6 +19,7 @@ from piste.models.sharing import Gathering, together
 from piste.options import BATCH_TOKENS
 from piste.progress import Progress, watching
 from piste.result.explanation import Explanation
+from piste.result.written import AsPage
 from piste.surrogates import algebra
 from piste.threads import lock_for
 
@@ -62,7 +63,7 @@ Result = Explanation | Failure
 Pairing = tuple[Example, Result]
 
 
-class Explanations(Sequence[Result]):
+class Explanations(Sequence[Result], AsPage):
     """Explanations of many texts, in their order; a text that failed is a `Failure`.
 
     A list in use: `len`, indices, slices, loops. Of an iterator of texts each is explained when it
@@ -140,9 +141,9 @@ class Explanations(Sequence[Result]):
 
         return summarised(self._all())
 
-    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The page of the summary, also written to `path` when given."""
-        return self.summary().to_html(path)
+    def _page(self) -> str:
+        """The summary's."""
+        return self.summary().to_html()
 
     def _all(self) -> list[Pairing]:
         self._fill()

@@ -6,11 +6,12 @@ from typing import Any
 
 from piste.errors import SettingError
 
-WANTED = {  # by how a validator's names for kinds of values begin
+WANTED = {  # by a validator's names for kinds of mistakes, or how they begin
     "int": "a whole number",
     "float": "a number",
     "bool": "true or false",
     "string": "a text",
+    "string_unicode": "a text without half characters (lone surrogates)",
     "list": "a list",
     "tuple": "a list",
 }
@@ -31,7 +32,7 @@ def unfit(name: str, found: Mapping[str, Any]) -> SettingError:
     kind = str(found["type"])
     if kind == "missing":
         return SettingError(f"{name} is missing.", f"Give {name}.")
-    wanted = WANTED.get(kind.partition("_")[0])
+    wanted = WANTED.get(kind, WANTED.get(kind.partition("_")[0]))
     if kind in BOUNDS:
         words, bound = BOUNDS[kind]
         wanted = words.format(found["ctx"][bound])

@@ -55,6 +55,13 @@ def test_a_punctuation_mark_is_no_partner() -> None:
     assert "+" not in said
 
 
+def test_words_that_the_model_cannot_tell_apart_are_all_named() -> None:
+    found = of(f"good good dull {REST}", additive({"good": 2}))
+    first, *others = found.players
+    same = replace(found, players=(replace(first, text="qux"), *others))
+    assert "mainly because of “qux/good”" in answer.sentence(same)
+
+
 def test_words_that_only_add_up_are_listed() -> None:
     said = answer.sentence(of(f"good fine dull {REST}", additive({"good": 2, "fine": 1.9})))
     assert "mainly because of “good” and “fine”" in said

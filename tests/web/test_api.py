@@ -369,6 +369,13 @@ def test_bodies_that_are_no_question(api, body):
     assert told.json()["error"]
 
 
+def test_half_a_character_is_told(api):
+    headers = {"content-type": "application/json"}
+    told = api.post("/api/explain", content=b'{"text": "good \\ud83d"}', headers=headers)
+    assert told.status_code == 422
+    assert "lone surrogate" in told.json()["remedy"]
+
+
 def test_errors_in_a_stream_are_events(api):
     found = events(api.post("/api/explain/stream", json={"text": "good", "target": "x"}).text)
     assert found[-1][0] == "error"

@@ -3,7 +3,7 @@
 import contextlib
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -15,24 +15,17 @@ if TYPE_CHECKING:
     from rich.status import Status
     from rich.table import Table
 
+    from piste.compare import Comparison
     from piste.models.protocol import Classifier
-
+    from piste.result.difference import Diff
+    from piste.result.explanation import Explanation
+    from piste.runs.word_summary import Summary
 
 # What files of text end in: a single word that ends so was probably meant as one.
 FILES = (
     *(".txt", ".md", ".rst", ".html", ".htm", ".xml", ".pdf", ".docx"),
     *(".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet", ".gz"),
 )
-
-
-class Result(Protocol):
-    """What a command found, and the files it can be written to."""
-
-    def to_json(self, path: str | None = None) -> str: ...
-
-    def to_html(self, path: Path | None = None) -> str: ...
-
-    def plot(self, path: Path | None = None) -> object: ...
 
 
 def shown(
@@ -191,7 +184,11 @@ def check_paths(
 
 
 def write(
-    result: Result, json: str | None, html: Path | None, figure: Path | None, quiet: bool = False
+    result: "Explanation | Comparison | Diff | Summary",
+    json: str | None,
+    html: Path | None,
+    figure: Path | None,
+    quiet: bool = False,
 ) -> None:
     """The files, and JSON to standard output where that was asked for.
 

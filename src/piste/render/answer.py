@@ -180,4 +180,8 @@ def _as_read(explanation: Explanation, groups: list[int]) -> str:
     """Words in the order of the text: “How” + “many”; of two texts, with the one it stands in."""
     firsts = {player.group: player for player in reversed(explanation.players)}
     players = sorted((firsts[group] for group in groups), key=lambda one: (one.segment, one.start))
-    return " + ".join(words.quoted(explanation, player) for player in players)
+    rows = reversed(explanation.top(len(explanation.players)))
+    names = {row.player.group: row.name for row in rows if row.texts}
+    return " + ".join(
+        words.quoted(explanation, player, name=names.get(player.group)) for player in players
+    )

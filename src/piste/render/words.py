@@ -151,10 +151,15 @@ def text_of(explanation: Explanation, player: Player) -> str:
     return names_of(explanation.target.labels)[player.segment]
 
 
-def quoted(explanation: Explanation, player: Player, place: str = "") -> str:
-    """A word in a sentence: “sleeps”, “sleeps” (text 2), “sleeps” (1st, text 2)."""
+def quoted(
+    explanation: Explanation, player: Player, place: str = "", name: str | None = None
+) -> str:
+    """A word in a sentence: “sleeps”, “sleeps” (text 2), “sleeps” (1st, text 2).
+
+    name: what it is called, where that is not the word itself.
+    """
     where = ", ".join(filter(None, [place, text_of(explanation, player)]))
-    return f"“{one_line(player.text)}”" + (f" ({where})" if where else "")
+    return f"“{one_line(name or player.text)}”" + (f" ({where})" if where else "")
 
 
 def told(explanation: Explanation) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Iterable, Sequence
@@ -10,13 +9,13 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from piste.files import also_written
 from piste.options import whole_number
 from piste.result.alignment import matched
 from piste.result.comparable import comparable, decided
 from piste.result.explanation import Explanation
 from piste.result.pair_changes import PairChange, pair_changes
 from piste.result.scores import score
+from piste.result.written import AsJson, AsPage
 
 if TYPE_CHECKING:
     import pandas
@@ -44,7 +43,7 @@ class WordChange:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Diff:
+class Diff(AsJson, AsPage):
     """What changed from one explanation to another, both towards the same target.
 
     `words` are in reading order. Where the scores add up, the changes of all words and of the base
@@ -136,10 +135,6 @@ class Diff:
             "after": self.after.to_dict(),
         }
 
-    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The difference as JSON text, also written to `path` when given."""
-        return also_written(json.dumps(self.to_dict(), indent=1, allow_nan=False), path, "\n")
-
     def to_pandas(self) -> pandas.DataFrame:
         """One row a place: what stands there, its score before and after, the change, its error."""
         from piste.result.exports import data_frame
@@ -158,11 +153,10 @@ class Diff:
         )
 
     # As with an Explanation, the pictures are loaded only when asked for.
-    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
-        """One self-contained HTML page, also written to `path` when given."""
+    def _page(self) -> str:
         from piste.render.diff_html import page
 
-        return also_written(page(self), path)
+        return page(self)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
         """A matplotlib figure, also written to `path` (.png, .svg or .pdf) when given."""

@@ -15,7 +15,6 @@ import numpy as np
 
 from piste.arrays import BoolArray, FloatArray
 from piste.errors import FileError, SettingError, printable
-from piste.files import also_written
 from piste.options import WORDS_SHOWN, whole_number
 from piste.result.basics import Player, Row, Target
 from piste.result.facts import Cost, Fidelity, FitReport, Record, Stopped
@@ -23,6 +22,7 @@ from piste.result.format import jsonable
 from piste.result.formula import Formula
 from piste.result.parts import Pair, PartAnswers, PlayerSet, Prediction, unknown_parts
 from piste.result.scores import Errors, Scores, score
+from piste.result.written import AsJson, AsPage
 
 if TYPE_CHECKING:
     import pandas
@@ -35,7 +35,7 @@ MANY_PAIRS = 50
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Explanation:
+class Explanation(AsJson, AsPage):
     """Scores for every player of one text, towards one target.
 
     `scores[name][i]` belongs to `players[i]`; positive speaks for `target.label`, except for
@@ -233,10 +233,6 @@ class Explanation:
         plain: dict[str, Any] = json.loads(json.dumps(data, default=jsonable, allow_nan=False))
         return {"schema": SCHEMA, **plain}
 
-    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The explanation as JSON text, also written to `path` when given."""
-        return also_written(json.dumps(self.to_dict(), indent=1), path, "\n")
-
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Explanation:
         """The inverse of `to_dict`. Raises a `FileError` on anything that is not an explanation."""
@@ -312,11 +308,10 @@ class Explanation:
             tokenizer = named_tokenizer(tokenizer)
         return token_scores(self, tokenizer, score or self.primary, spread, options)
 
-    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
-        """One self-contained HTML page, also written to `path` when given."""
+    def _page(self) -> str:
         from piste.render.html import page
 
-        return also_written(page(self), path)
+        return page(self)
 
     def plot(self, path: str | os.PathLike[str] | None = None, kind: str = "waterfall") -> Any:
         """A figure ("waterfall" or "plane"), also written to `path` (.png, .svg, .pdf) if given."""

@@ -14,7 +14,6 @@ import numpy as np
 from piste.arrays import FloatArray
 from piste.data import DEFAULT, Columns, Example, Texts, held, read_examples, source_name
 from piste.errors import InputError, SettingError
-from piste.files import also_written
 from piste.methods.base import Method
 from piste.metrics import USUAL, find_metric
 from piste.metrics.naive_bayes import NaiveBayes
@@ -22,6 +21,7 @@ from piste.models.fingerprint import content_digest, fingerprint
 from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier
 from piste.options import Options, whole_number
+from piste.result.written import AsPage
 from piste.runs.evaluate_text import Plan, View, judged, samples
 from piste.runs.store import FINGERPRINT, Store, StoredRow, stamp
 from piste.text.encoding import texts, truncated
@@ -35,7 +35,7 @@ TextsDone = Callable[[int, int | None], None]  # texts done, texts in all where 
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluation(AsPage):
     """One row per text; `runs.statistics` turns them into tables."""
 
     views: tuple[str, ...]
@@ -59,11 +59,10 @@ class Evaluation:
         return whole + parts
 
     # As with an Explanation, text and pictures are loaded only when asked for.
-    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
-        """A report as one self-contained HTML page, also written to `path` when given."""
+    def _page(self) -> str:
         from piste.render.evaluation_html import page
 
-        return also_written(page(self), path)
+        return page(self)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
         """A matplotlib figure, also written to `path` (.png, .svg or .pdf) when given."""

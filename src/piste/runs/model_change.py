@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
-from piste.files import also_written
 from piste.result.exports import data_frame
+from piste.result.written import AsJson, text_or_file
 
 if TYPE_CHECKING:
     import pandas
@@ -67,7 +66,7 @@ class FidelityChange:
 
 
 @dataclass(frozen=True)
-class ModelChange:
+class ModelChange(AsJson):
     """What `piste.check` found: `words`, `pairs` and `flips` changed beyond their error bars.
 
     `words` and `pairs` are sorted by the size of the change. `changed` says whether a limit was
@@ -125,10 +124,6 @@ class ModelChange:
         }
         return {"changed": self.changed, **asdict(self), **changes}
 
-    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The findings as JSON text, also written to `path` when given."""
-        return also_written(json.dumps(self.to_dict(), indent=1, allow_nan=False), path, "\n")
-
     def to_pandas(self) -> pandas.DataFrame:
         """One row a changed word or pair."""
         rows = list(self._rows())
@@ -140,17 +135,25 @@ class ModelChange:
             yield asdict(shift) | {"words": " + ".join(shift.words), "change": shift.change}
 
     # As with an Explanation, what shows it is loaded only when asked for.
-    def to_markdown(self, path: str | os.PathLike[str] | None = None) -> str:
-        """A summary in Markdown, as for a pull request, also written to `path` when given."""
+    @overload
+    def to_markdown(self, path: None = None) -> str: ...
+    @overload
+    def to_markdown(self, path: str | os.PathLike[str]) -> None: ...
+    def to_markdown(self, path: str | os.PathLike[str] | None = None) -> str | None:
+        """A summary in Markdown, as for a pull request; or written to `path`."""
         from piste.render.model_change_files import as_markdown
 
-        return also_written(as_markdown(self), path)
+        return text_or_file(as_markdown(self), path)
 
-    def to_junit(self, path: str | os.PathLike[str] | None = None) -> str:
-        """A JUnit report, in which every finding is a failed test, also written to `path`."""
+    @overload
+    def to_junit(self, path: None = None) -> str: ...
+    @overload
+    def to_junit(self, path: str | os.PathLike[str]) -> None: ...
+    def to_junit(self, path: str | os.PathLike[str] | None = None) -> str | None:
+        """A JUnit report, in which every finding is a failed test; or written to `path`."""
         from piste.render.model_change_files import as_junit
 
-        return also_written(as_junit(self), path)
+        return text_or_file(as_junit(self), path)
 
     def __str__(self) -> str:
         from piste.render.model_change import as_text

@@ -7,7 +7,6 @@ label that it was explained towards.
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -16,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from piste.errors import FileError
-from piste.files import also_written
 from piste.lexicon import Lexicon
 from piste.result.exports import data_frame
+from piste.result.written import AsJson, AsPage
 from piste.runs.class_summary import ClassCounts, Mistakes
 from piste.runs.pair_summary import WordPair
 from piste.runs.word_tally import FEW_TEXTS, ONE_SIDED, Word
@@ -37,7 +36,7 @@ LISTED, LISTED_PAIRS = 1500, 500  # rows that have example texts
 
 
 @dataclass(frozen=True)
-class Summary:
+class Summary(AsJson, AsPage):
     """The words of a run or a lexicon, strongest first."""
 
     source: str
@@ -138,16 +137,11 @@ class Summary:
         """Plain data, ready for JSON."""
         return asdict(self)
 
-    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The summary as JSON text, also written to `path` when given."""
-        return also_written(json.dumps(self.to_dict()), path, "\n")
-
     # As with an Explanation, text and pictures are loaded only when asked for.
-    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
-        """One self-contained HTML page, also written to `path` when given."""
+    def _page(self) -> str:
         from piste.render.corpus_html import page
 
-        return also_written(page(self), path)
+        return page(self)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
         """A matplotlib figure, also written to `path` (.png, .svg or .pdf) when given."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
@@ -14,7 +13,6 @@ from scipy.special import expit
 from piste.arrays import Ragged
 from piste.decision import LOG_ODDS
 from piste.errors import PisteError, few
-from piste.files import also_written
 from piste.lexicon import Lexicon
 from piste.methods.base import Method
 from piste.models.fingerprint import difference, identity
@@ -40,6 +38,7 @@ from piste.result.checks import (
 )
 from piste.result.comparable import decided
 from piste.result.explanation import Explanation
+from piste.result.written import AsJson
 from piste.verify.new_parts import new_parts
 from piste.verify.trial import Trial, recorded
 
@@ -47,7 +46,7 @@ __all__ = ["Check", "Verification", "verify"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Verification:
+class Verification(AsJson):
     """Whether an explanation still holds: its answers or scores do, and nothing fails."""
 
     explanation: Explanation
@@ -70,10 +69,6 @@ class Verification:
             "model": self.explanation.model,
             "made": None if record is None else record.made,
         }
-
-    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The checks as JSON text, also written to `path` when given."""
-        return also_written(json.dumps(self.to_dict(), indent=1), path, "\n")
 
     def __repr__(self) -> str:
         failed = [check.name for check in self.checks if check.outcome == FAILS]
