@@ -35,7 +35,7 @@ def taken(page: Page, name: str) -> None:
     page.screenshot(path=IMAGES / name)
     with Image.open(IMAGES / name) as image:
         flat = image.convert("RGB").quantize(
-            COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
+            COLOURS, Image.Quantize.MAXCOVERAGE, kmeans=1, dither=Image.Dither.NONE
         )
     flat.save(IMAGES / name, optimize=True)
 
