@@ -256,8 +256,8 @@ def test_a_missing_second_text_is_a_failure_and_not_a_single_text():
         {"text": one, "text_pair": two} for one, two in zip(firsts, [second, None, 3], strict=True)
     ]
     for found in (
-        piste.explain(firsts, model, "occlusion", pair=[second]),
-        piste.explain(iter(firsts), model, "occlusion", pair=iter([second, None])),
+        piste.explain(firsts, model, "occlusion", pair=[second, None, 3]),
+        piste.explain(iter(firsts), model, "occlusion", pair=iter([second, None, 3])),
         piste.explain(rows, model, "occlusion"),
     ):
         assert [bool(one) for one in found] == [True, False, False]
@@ -268,7 +268,7 @@ def test_a_missing_second_text_is_a_failure_and_not_a_single_text():
 
 
 @pytest.mark.parametrize("pairs", [list, iter])
-def test_more_second_texts_than_texts_are_refused(pairs):
+def test_another_number_of_second_texts_is_refused(pairs):
     calls = []
 
     def model(texts):
@@ -278,6 +278,9 @@ def test_more_second_texts_than_texts_are_refused(pairs):
     seconds = ["a man runs"] * 3
     with pytest.raises(SettingError, match="more second texts than texts"):
         piste.explain(["a man", "a dog"], piste.from_function(model), pair=pairs(seconds))
+    assert not calls
+    with pytest.raises(SettingError, match=r"There are 4 texts, and 3 second texts\."):
+        piste.explain(["a man"] * 4, piste.from_function(model), pair=pairs(seconds))
     assert not calls
     stream = piste.explain(iter(["a man"]), piste.from_function(model), pair=pairs(seconds))
     assert stream[0].text

@@ -49,3 +49,18 @@ def test_of_a_missing_column_a_likely_one_is_proposed(tmp_path, row, asked, prop
     with pytest.raises(FileError, match="has no column") as told:
         list(read_examples(pandas.DataFrame([row]), piste.Columns(text=asked)))
     assert f"text={proposed!r}" in told.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("asked", "proposed"),
+    [("label", "--label-column gold;"), ("pair", "--pair-column hypothesis;")],
+)
+def test_a_column_that_was_named_must_be_there(tmp_path, asked, proposed):
+    row = {"text": "a good film", "gold": 1, "hypothesis": "it is good"}
+    path = tmp_path / "data.jsonl"
+    path.write_text(json.dumps(row))
+    misspelt = {"label": "glod", "pair": "hypothsis"}[asked]
+    with pytest.raises(FileError, match=f"has no column '{misspelt}'") as told:
+        list(read_examples(path, piste.Columns(**{asked: misspelt})))
+    assert proposed in told.value.command
+    assert len(list(read_examples(path))) == 1  # the usual names may be missing

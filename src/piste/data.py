@@ -39,6 +39,14 @@ class Columns:
 
 
 DEFAULT = Columns()
+HELD = {
+    "text": "text",
+    "label": "labels",
+    "id": "ids",
+    "words": "annotated words",
+    "maps": "annotators' marks",
+    "pair": "second texts",
+}
 
 
 @dataclass(frozen=True)
@@ -110,26 +118,37 @@ def held(source: Texts) -> Texts:
 
 
 def _check_columns(row: RawRow, source: Texts, columns: Columns) -> None:
-    if columns.text in row:
-        return
-    # A row of pandas has its place in the index besides, which is no column.
-    names = [str(name) for name in getattr(source, "columns", row)]
-    like = _likely(columns.text, names, row)
+    """Refuse data whose first row lacks the text, or another column that was asked for by name."""
+    for kind, name in vars(columns).items():
+        asked = kind == "text" or name != getattr(DEFAULT, kind)
+        if asked and name not in row:
+            # A row of pandas has its place in the index besides, which is no column.
+            names = [str(column) for column in getattr(source, "columns", row)]
+            raise _no_column(kind, name, names, row, source_name(source))
+
+
+def _no_column(kind: str, name: str, names: Sequence[str], row: RawRow, source: str) -> FileError:
+    like = _likely(kind, name, names, row)
     there = f"there are {few(names)}." if names else "the first row has none."
-    raise FileError(
-        f"{_capital(source_name(source))[:200]} has no column {columns.text!r}.",
-        f"Say which one holds the text: columns=piste.Columns(text={like!r}); {there}",
-        f"Say which one holds the text: --text-column {like}; {there}",
+    say = f"Say which one holds the {HELD[kind]}:"
+    return FileError(
+        f"{_capital(source)[:200]} has no column {name!r}.",
+        f"{say} columns=piste.Columns({kind}={like!r}); {there}",
+        f"{say} --{kind}-column {like}; {there}",
     )
 
 
-def _likely(asked: str, names: Sequence[str], row: RawRow) -> str:
-    """The column that probably holds the text: by its name, or by how much it holds in this row."""
-    if DEFAULT.text in names:
-        return DEFAULT.text
+def _likely(kind: str, asked: str, names: Sequence[str], row: RawRow) -> str:
+    """The column that was probably meant: by its name; of the text, by how much it holds too."""
+    usual: str = getattr(DEFAULT, kind)
+    if usual in names:
+        return usual
+    near = nearest(asked, names)
+    if near is not None or kind != "text":
+        return near or usual
     lengths = {name: len(row[name]) for name in names if isinstance(row.get(name), str)}
     longest = max(lengths, key=lambda name: lengths[name], default="review")
-    return nearest(asked, names) or (longest if lengths or not names else names[0])
+    return longest if lengths or not names else names[0]
 
 
 def _capital(name: str) -> str:
@@ -230,7 +249,7 @@ def with_pairs(
 ) -> Iterator[Example]:
     """The examples with second texts: one for all, or one for each.
 
-    size: how many examples there are; where it is known, more second texts are refused at once.
+    size: how many examples there are; where it is known, another number is refused at once.
     """
     if pairs is None:
         return examples
@@ -245,6 +264,11 @@ def with_pairs(
         pairs = list(islice(pairs, size + 1))
         if len(pairs) > size:
             raise _surplus()
+        if len(pairs) < size:
+            raise SettingError(
+                f"There are {size:,} texts, and {len(pairs):,} second texts.",
+                "Give as many second texts as texts.",
+            )
     return _beside(examples, iter(pairs))
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import piste
 from piste.errors import FileError, InputError, SettingError
+from piste.render.model_change import moved as words_of_shift
 from piste.runs.model_change import FidelityChange, Flip, Limits, ModelChange, Shift
 from piste.runs.run_comparison import Matched, RunTables, compared, matched
 from piste.runs.shifts import FREEDOM, Tally, chance_of, moved
@@ -79,6 +80,7 @@ def test_a_word_whose_weight_was_changed_is_found_and_nothing_else(heavier):
     assert word.words == ("cast",)
     assert word.change == pytest.approx(1.5, abs=0.15)
     assert word.texts == 4
+    assert word.opening in TEXTS
     assert not heavier.pairs
     assert not heavier.fidelity.fell
     assert heavier.changed
@@ -176,7 +178,7 @@ def test_many_that_moved_little_are_cut():
 
 def test_decisions_may_turn_as_often_as_was_said(both):
     turned = compared(*both, 0.01, 2.0, 0).flips
-    assert [flip.text for flip in turned] == ["t2"]
+    assert [(flip.text, flip.opening) for flip in turned] == [("t2", TEXTS[2])]
     assert compared(*both, 0.01, 2.0, 0).changed
     assert not compared(*both, 0.01, 2.0, 1).changed
 
@@ -268,12 +270,52 @@ def test_the_standard_error_of_a_mean_change_by_hand():
     tally.add(0, np.array([1.0, 2.0]), np.array([1.5, 2.5]), 0.02)
     tally.add(1, np.array([3.0]), np.array([3.2]), 0.01)
     shift = tally.shift((("w",), "l"), {0: {"id": "x"}, 1: {"id": "y"}}, 0.0)
-    assert shift.before == pytest.approx(2.0)
-    assert shift.change == pytest.approx(0.4)
-    # By text the changes are 1.0 and .2, expected 2 · .4 and .4: residuals .2 and −.2.
-    between = np.sqrt((0.04 + 0.04) * 2 / 1) / 3
-    assert shift.error == pytest.approx(max(np.sqrt(0.03) / 3, between))
-    assert shift.text == "x"
+    # By text the changes are .5 and .2, with variances .005 and .01: weights 200 and 100.
+    rest = 200 * 0.1**2 + 100 * 0.2**2 - 1
+    between = rest / (300 - (200**2 + 100**2) / 300)
+    weights = np.array([1 / (0.005 + between), 1 / (0.01 + between)])
+    share = weights / weights.sum()
+    assert shift.change == pytest.approx(share @ [0.5, 0.2])
+    assert shift.before == pytest.approx(share @ [1.5, 3.0])
+    rest = weights @ (np.array([0.5, 0.2]) - shift.change) ** 2
+    assert shift.error == pytest.approx(np.sqrt(max(1, rest) / weights.sum()))
+    assert (shift.text, shift.largest) == ("x", pytest.approx(0.5))
+
+
+def of_changes(changes, errors, least=0.1):
+    tally = Tally()
+    for index, (change, error) in enumerate(zip(changes, errors, strict=True)):
+        tally.add(index, np.array([0.0]), np.array([change]), error**2)
+    return tally.shift((("w",), "l"), {i: {"id": str(i)} for i in range(len(changes))}, least)
+
+
+def test_one_text_that_is_explained_badly_hides_no_change():
+    badly = of_changes([0.61, 0.55, 0.59, 0.63, -0.08, 0.57], [0.03, 0.04, 0.08, 0.07, 0.47, 0.02])
+    assert badly.chance < 1e-9
+    assert badly.change == pytest.approx(0.58, abs=0.02)
+    assert not badly.cancels
+
+
+def test_changes_that_cancel_out_are_found():
+    shift = of_changes([1.2, -1.1, 1.3, -1.2, 0.0], [0.05] * 5)
+    assert abs(shift.change) < 0.3
+    assert shift.chance < 1e-4
+    assert (shift.cancels, shift.moved, shift.largest) == (True, 4, pytest.approx(1.3))
+    assert "in 4 of 5 texts, by up to +1.30; mean +0.04 ±" in words_of_shift(shift)
+
+
+def test_of_no_change_chances_are_seldom_small():
+    """Errors that are estimated themselves, as of small fits, and differ from text to text."""
+    rng = np.random.default_rng(0)
+    chances = []
+    for _ in range(2000):
+        number = rng.integers(1, 12)
+        errors = np.exp(rng.normal(size=number)) * 0.1
+        changes = errors * rng.standard_t(FREEDOM, size=number)
+        chances.append(of_changes(changes, errors, least=0.0).chance)
+    for level in (0.1, 0.01, 0.001):
+        room = 4 * np.sqrt(level / len(chances)) + 1 / len(chances)
+        assert np.mean(np.array(chances) <= level) <= level + room
 
 
 def test_chances_are_of_changes_beyond_the_least():

@@ -78,7 +78,8 @@ def sections(change: ModelChange) -> list[tuple[str, list[list[str]]]]:
 
 def _turned(change: ModelChange) -> str:
     allowed = f", {change.limits.flips:,} allowed" if change.limits.flips else ""
-    return f"{len(change.flips):,} of {change.texts:,} turned{allowed}"
+    more = f" (--flips {len(change.flips)} allows them)" if change.too_many_flips else ""
+    return f"{len(change.flips):,} of {change.texts:,} turned{allowed}{more}"
 
 
 def shift_name(shift: Shift) -> str:
@@ -87,14 +88,22 @@ def shift_name(shift: Shift) -> str:
 
 
 def moved(shift: Shift) -> str:
-    """From where to where, and by how much: "+2.40 → +0.31 (−2.09 ±0.12)"."""
+    """From where to where, and by how much: "+2.40 → +0.31 (−2.09 ±0.12)".
+
+    Where they cancel out: "in 5 of 6 texts, by up to −0.61; mean +0.11 ±0.17".
+    """
+    change = f"{signed(shift.change)} ±{shift.error:.2f}"
+    if shift.cancels:
+        where = f"in {shift.moved:,} of {count(shift.texts, 'text')}"
+        return f"{where}, by up to {signed(shift.largest)}; mean {change}"
     largest = max(abs(shift.before), abs(shift.after))
-    ends = f"{signed(shift.before, largest)} → {signed(shift.after, largest)}"
-    return f"{ends} ({signed(shift.change)} ±{shift.error:.2f})"
+    return f"{signed(shift.before, largest)} → {signed(shift.after, largest)} ({change})"
 
 
 def _shifts(shifts: Sequence[Shift], what: str) -> list[list[str]]:
-    header = [what, "towards", "texts", "effect", "most in text", ""]
+    header = [what, "towards", "texts", "effect", "most in text", "remark"]
+    if not any(shift.spurious for shift in shifts):
+        header.pop()
     return [
         header,
         *(
@@ -103,9 +112,9 @@ def _shifts(shifts: Sequence[Shift], what: str) -> list[list[str]]:
                 one_line(shift.label, 24),
                 f"{shift.texts:,}",
                 moved(shift),
-                one_line(shift.text, 24),
+                text_name(shift),
                 "may be spurious now" if shift.spurious else "",
-            ]
+            ][: len(header)]
             for shift in shifts
         ),
     ]
@@ -113,10 +122,19 @@ def _shifts(shifts: Sequence[Shift], what: str) -> list[list[str]]:
 
 def _flips(flips: Sequence[Flip]) -> list[list[str]]:
     rows = [
-        [one_line(name, 24) for name in (flip.text, flip.before, flip.after, flip.label or "–")]
+        [
+            *(one_line(name, 24) for name in (flip.before, flip.after, flip.label or "–")),
+            text_name(flip),
+        ]
         for flip in flips
     ]
-    return [["text", "was", "is", "label"], *rows]
+    return [["was", "is", "label", "text"], *rows]
+
+
+def text_name(found: Shift | Flip) -> str:
+    """The id of its text, and how that begins: "79: The plot is thin"."""
+    name = one_line(found.text, 24)
+    return f"{name}: {one_line(found.opening, 60)}" if found.opening else name
 
 
 def _fidelity(change: ModelChange) -> list[list[str]]:

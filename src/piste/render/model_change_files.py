@@ -13,9 +13,10 @@ from piste.render.model_change import (
     remarks,
     sections,
     shift_name,
+    text_name,
     verdict,
 )
-from piste.runs.model_change import ModelChange
+from piste.runs.model_change import ModelChange, Shift
 from piste.runs.statistics import as_markdown as table
 from piste.runs.statistics import markdown_cell
 
@@ -62,7 +63,7 @@ def _failures(change: ModelChange) -> Iterator[tuple[str, Failures]]:
         [
             (
                 shift_name(shift),
-                f"effect towards {one_line(shift.label)}: {moved(shift)}, {_where(shift.texts)}",
+                f"effect towards {one_line(shift.label)}: {_moved(shift)}",
             )
             for shift in change.words
             if not shift.spurious
@@ -70,10 +71,7 @@ def _failures(change: ModelChange) -> Iterator[tuple[str, Failures]]:
     )
     yield (
         "spurious",
-        [
-            (shift_name(shift), f"may be spurious now: {moved(shift)}, {_where(shift.texts)}")
-            for shift in change.spurious
-        ],
+        [(shift_name(shift), f"may be spurious now: {_moved(shift)}") for shift in change.spurious],
     )
     yield (
         "interactions",
@@ -86,7 +84,7 @@ def _failures(change: ModelChange) -> Iterator[tuple[str, Failures]]:
     yield (
         "decisions",
         [
-            (one_line(flip.text), f"was {one_line(flip.before)}, is {one_line(flip.after)}")
+            (text_name(flip), f"was {one_line(flip.before)}, is {one_line(flip.after)}")
             for flip in flips
         ],
     )
@@ -97,8 +95,8 @@ def _failures(change: ModelChange) -> Iterator[tuple[str, Failures]]:
     yield "fidelity", told + untold
 
 
-def _where(texts: int) -> str:
-    return f"in {count(texts, 'text')}"
+def _moved(shift: Shift) -> str:
+    return moved(shift) + ("" if shift.cancels else f", in {count(shift.texts, 'text')}")
 
 
 def as_markdown(change: ModelChange) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, overload
 
 from piste.result.exports import data_frame
@@ -37,7 +37,11 @@ class Shift:
     error: float  # standard error of the change
     chance: float  # p-value: how likely one that moved by `least` looks this large
     text: str  # id of the text in which it moved most
+    opening: str = ""  # how that text begins
     spurious: bool = False  # a candidate for a spurious word that was none in the baseline
+    largest: float = 0.0  # the change in that text
+    moved: int = 0  # texts in which it surely moved
+    cancels: bool = False  # single texts tell more than the mean, in which changes cancel out
 
     @property
     def change(self) -> float:
@@ -52,6 +56,7 @@ class Flip:
     before: str
     after: str
     label: str | None  # of the data, by the model's name for it
+    opening: str = ""  # how the text begins
 
 
 @dataclass(frozen=True)
@@ -127,7 +132,8 @@ class ModelChange(AsJson):
     def to_pandas(self) -> pandas.DataFrame:
         """One row a changed word or pair."""
         rows = list(self._rows())
-        names = ("words", "label", "texts", "before", "after", "change", "error", "chance", "text")
+        names = [f.name for f in fields(Shift) if f.name not in ("spurious", "cancels")]
+        names.insert(names.index("error"), "change")
         return data_frame({name: [row[name] for row in rows] for name in names})
 
     def _rows(self) -> Iterator[dict[str, Any]]:

@@ -1,9 +1,9 @@
 """Two runs of the same texts side by side: which words, pairs and decisions are others.
 
 Effects are compared place by place, so what differs between texts cancels out. Of a word, the mean
-change over all its places counts, with the larger of two standard errors: that of the fits, and
-that of the change's spread over texts. All tests are one family (Benjamini and Hochberg): of
-models that did not change, a share of `alpha` is reported at most.
+change over its texts counts, or the changes in single texts, where they go either way. All tests
+are one family (Benjamini and Hochberg): of models that did not change, a share of `alpha` is
+reported at most.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ TEXT = (
     "error",
     "stamp",
 )
-PLACES = ("index", "word", "start", "effect", "effect_error")
+PLACES = ("index", "word", "start", "segment", "effect", "effect_error")
+OPENING = 60  # characters of a text that a report shows
 LEAST = 0.1  # of the strongest effect in a text, the median over texts: a smaller change is small
 FALL = 0.05  # of R²: a smaller fall does not count
 TURNED = 1e-3  # a score that moved by less may have turned by rounding
@@ -116,12 +117,11 @@ def compared(
     known = found.known
     both = {index for index in known if after.texts[index]["error"] is None}
     told = {index for index in both if _tells(before, after, index)}
-    tallies, typical = _tallied(before, after, told)
+    tallies, openings, typical = _tallied(before, after, told)
+    texts = {i: {**row, "opening": openings.get(i, "")} for i, row in before.texts.items()}
     limits = Limits(alpha, LEAST * typical if least is None else least, flips)
     shifts = [
-        tally.shift(key, before.texts, limits.least)
-        for key, tally in tallies.items()
-        if tally.texts
+        tally.shift(key, texts, limits.least) for key, tally in tallies.items() if tally.texts
     ]
     fidelity = _fidelity(before, after, sorted(both))
     changed = beyond_chance([*(shift.chance for shift in shifts), fidelity.chance], alpha)
@@ -141,7 +141,7 @@ def compared(
         tested=len(changed),
         words=_with_spurious([one for one in sure if len(one.words) == 1], before, after),
         pairs=tuple(one for one in sure if len(one.words) == 2),
-        flips=tuple(_flips(before, after, sorted(both))),
+        flips=tuple(_flips(replace(before, texts=texts), after, sorted(both))),
         fidelity=replace(fidelity, fell=bool(changed[-1])),
         below=tuple(below),
         compared=len(words),
@@ -175,11 +175,16 @@ def _side(row: Row, manifest: RunFacts) -> tuple[str, float]:
     return manifest.labels[-1], 1.0 if row["target"] == manifest.labels[-1] else -1.0
 
 
-def _tallied(before: RunTables, after: RunTables, told: set[int]) -> tuple[dict[Key, Tally], float]:
-    """The tallies of all words and pairs, and how strong a text's strongest effect usually is."""
+def _tallied(
+    before: RunTables, after: RunTables, told: set[int]
+) -> tuple[dict[Key, Tally], dict[int, str], float]:
+    """The tallies of all words and pairs, how every text begins, and how strong a text's strongest
+    effect usually is.
+    """
     tallies: dict[Key, Tally] = {}
-    strongest = []
+    openings, strongest = {}, []
     for index, was, now in _together(before.places(), after.places()):
+        openings[index] = _opening(was)
         rows = before.explained(index), after.explained(index)
         if index not in told:
             continue
@@ -188,7 +193,18 @@ def _tallied(before: RunTables, after: RunTables, told: set[int]) -> tuple[dict[
         strongest.append(max(np.abs(_numbers(was, "effect")), default=0.0))
         _add_words(tallies, index, label, (was, now), signs)
         _add_pairs(tallies, index, label, (rows[0].get("pairs"), rows[1].get("pairs")), signs)
-    return tallies, float(np.median(strongest)) if strongest else 0.0
+    return tallies, openings, float(np.median(strongest)) if strongest else 0.0
+
+
+def _opening(table: Table) -> str:
+    """How a text begins, from its words: a run does not keep the text itself."""
+    said, end = "", 0
+    for word, start, segment in zip(*(table[n] for n in ("word", "start", "segment")), strict=True):
+        if segment or len(said) > OPENING:
+            break
+        said += (" " if said and start > end else "") + word
+        end = start + len(word)
+    return said if len(said) <= OPENING else said[: OPENING - 1].rstrip() + "…"
 
 
 def _together(
@@ -314,7 +330,7 @@ def _flips(before: RunTables, after: RunTables, both: Sequence[int]) -> Iterator
         moved = abs(scores[0] - scores[1])
         if None not in decided and decided[0] != decided[1] and moved >= TURNED:
             label = named_label(was["label"], before.manifest.labels)
-            yield Flip(str(was["id"]), str(decided[0]), str(decided[1]), label)
+            yield Flip(str(was["id"]), str(decided[0]), str(decided[1]), label, was["opening"])
 
 
 def _with_spurious(
