@@ -97,6 +97,15 @@ class Decision:
             return int(np.argmax(logits))
         return self.target.index if self.decides(logits[None])[0] else rival
 
+    def said(self, logits: FloatArray) -> str:
+        """What the model says [outputs]: a label; where labels do not exclude each other, or there
+        is but one, the target or "not" it.
+        """
+        if self.query.classifier.outputs == "labels" or len(logits) == 1:
+            label = self.target.label
+            return label if self.decides(logits[None])[0] else f"not {label}"
+        return self.target.labels[self.choice(logits)]
+
     def keeping(self, kept: Iterable[IntArray]) -> FloatArray:
         """The target's score [sets] for each set of kept players; all others are deleted."""
         return self.margins(Ragged.of([np.sort(row).tolist() for row in kept]))

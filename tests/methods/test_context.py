@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ import piste
 from piste.decision import Decision
 from piste.design.parts import paired_parts, parts_between
 from piste.errors import SettingError
-from piste.methods.context.asking import Asked, Plan, _to_be_learnt
+from piste.methods.context.asked import Asked
+from piste.methods.context.asking import Plan, _to_be_learnt
 from piste.methods.context.groups import Groups
 from piste.options import Options
 from piste.result.parts import Prediction
@@ -424,3 +426,67 @@ def test_a_repeated_word_is_not_asked_about_for_ever(text, demo):
     assert found.stopped.reason == "exhausted"
     assert len(found.parts.parts) < 10 * len(found.players)
     assert found.base + found.scores["effect"].sum() == pytest.approx(found.target.score)
+
+
+WORDS = "alpha bravo charlie delta echo foxtrot golf hotel"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_word_that_acts_otherwise_alone_does_not_blow_up_errors(seed):
+    def spike(texts: list[str]) -> np.ndarray:
+        return np.array([("charlie" in t.split()) + 0.7 * (t == "charlie") for t in texts])
+
+    found = explain(WORDS, spike, seed=seed)
+    errors = found.errors["effect"]
+    assert errors.max() < 0.2
+    truth = np.array([1 + 0.7 / 8 if word == "charlie" else -0.7 / 56 for word in WORDS.split()])
+    assert (np.abs(found.scores["effect"] - truth) <= 4 * errors + 1e-3).all()
+
+
+def test_of_a_short_text_that_repeats_itself_everything_is_known():
+    """What reads as an answered part is known: 18 texts stand for all 512 parts."""
+
+    def rule(texts: list[str]) -> np.ndarray:
+        words = [text.split() for text in texts]
+        return np.array([w.count("good") ** 0.5 - 2.5 * ({"not", "good"} <= set(w)) for w in words])
+
+    text = "good " * 8 + "not"
+    found = explain(text, rule)
+    assert found.parts.complete
+    assert (found.errors["effect"] == 0).all()
+    parts = [list(part) for size in (1, 4, 7) for part in combinations(range(9), size)]
+    told = np.array([found.predict(part).score for part in parts])
+    texts = [" ".join(text.split()[i] for i in part) for part in parts]
+    assert told == pytest.approx(rule(texts))
+    assert found.base + found.scores["effect"].sum() == pytest.approx(found.target.score)
+
+
+def test_a_part_that_reads_as_one_that_was_asked_has_its_answer():
+    def rule(texts: list[str]) -> np.ndarray:
+        return np.array([text.split().count("good") ** 0.5 + len(text) % 3 for text in texts])
+
+    found = explain("good " * 10 + "and not bad", rule, effort="light")
+    assert not found.parts.complete
+    first, second = found.predict([0, 10]), found.predict([7, 10])
+    assert first.score == second.score
+
+
+@pytest.mark.parametrize("more", ["", " film here now"])
+def test_what_stands_for_an_empty_text_is_put_down_to_no_pair(more):
+    def blind(texts: list[str]) -> np.ndarray:
+        if "" in texts:
+            raise ValueError("no text")
+        words = [set(text.split()) for text in texts]
+        return np.array(
+            [("good" in w) - 1.5 * ("bad" in w) + 2.0 * ({"good", "not"} <= w) for w in words]
+        )
+
+    found = explain(f"not good bad{more}", blind)
+    again = piste.Explanation.from_dict(json.loads(found.to_json()))
+    for one in (found, again):
+        (strongest, second, *_) = one.pairs(3)
+        assert {strongest.first, strongest.second} == {0, 1}
+        assert strongest.effect == pytest.approx(2.0, abs=0.1)
+        assert abs(second.effect) < 0.1
+    assert ("every part but the empty one" in " ".join(str(found).split())) == (not more)
+    assert not any(pair.effect for pair in explain("not good", blind).pairs(1))

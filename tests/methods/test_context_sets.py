@@ -96,3 +96,28 @@ def test_no_word_of_a_set_is_superfluous(demo, text):
     for player in removed:
         if len(removed) > 1:
             assert decision.without(removed - {player})[1] == whole
+
+
+@pytest.mark.parametrize(("target", "others"), [("B", "apple"), ("A", "bread")])
+def test_of_labels_that_do_not_exclude_each_other_the_core_is_of_the_target(target, others):
+    """Which of them is the likeliest means nothing."""
+
+    def scores(texts):
+        words = [set(text.split()) for text in texts]
+        return [[-3.0 + 6 * ("apple" in w), -3.0 + 4 * ("bread" in w)] for w in words]
+
+    model = piste.from_function(scores, ["A", "B"], outputs="label-logits")
+    found = piste.explain("apple bread tea", model, target=target)
+    (core,) = [found.players[index].text for index in found.core.players]
+    assert core != others
+    assert (core, found.core.label) in {("apple", "A"), ("bread", "B")}
+
+
+def test_what_is_not_predicted_would_have_to_become_the_target():
+    def scores(texts):
+        return [[3.0 * ("apple" in text), 1.0, -2.0] for text in texts]
+
+    model = piste.from_function(scores, ["X", "Y", "Z"])
+    found = piste.explain("apple bread tea now", model, target="Z")
+    assert found.flip is None  # without “apple” it says Y, not Z
+    assert "No removal of up to 3 words was found to make it Z." in found.notes

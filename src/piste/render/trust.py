@@ -30,6 +30,7 @@ _KINDS = {
     "removals": ("new removal of a few words", "new removals of a few words"),
 }
 _EXACT = "Fidelity: exact. The model was asked about every part of this text."
+_ALL_BUT_NOTHING = "Fidelity: exact. The model was asked about every part but the empty one."
 _UNTESTED = "Fidelity: unknown for the text itself; only small groups of its words were checked"
 _COMPARE = "`piste compare --measure` to see which method holds here"
 _LOW = {
@@ -102,6 +103,11 @@ def exact(explanation: Explanation) -> bool:
     return explanation.parts is not None and explanation.parts.complete
 
 
+def _exactly(explanation: Explanation) -> str:
+    given = explanation.parts is not None and explanation.parts.base_is_given
+    return _ALL_BUT_NOTHING if given else _EXACT
+
+
 def _sampling(explanation: Explanation) -> list[Statement]:
     """Why no more was asked, how sure the strongest scores are, and what makes them surer."""
     stopped = explanation.stopped
@@ -152,7 +158,7 @@ def warnings(explanation: Explanation) -> list[Statement]:
 def headline(explanation: Explanation) -> str:
     """The fidelity in one short line, for where there is room for no more."""
     if exact(explanation):
-        return _EXACT
+        return _exactly(explanation)
     if explanation.fidelity is None:
         return "Fidelity: not measured"
     parts = []
@@ -169,7 +175,7 @@ def headline(explanation: Explanation) -> str:
 
 def _fidelity(explanation: Explanation) -> list[Statement]:
     if exact(explanation):
-        return [Statement(_EXACT, topic=Topic.FIDELITY)]
+        return [Statement(_exactly(explanation), topic=Topic.FIDELITY)]
     if explanation.fidelity is None:
         return [_not_measured(explanation)]
     statements, target = [], explanation.target

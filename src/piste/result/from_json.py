@@ -229,8 +229,9 @@ def _parts(value: Any, players: int, whole: Mapping[str, Any]) -> PartAnswers:
         raise ValueError(
             f"the parts are not up to {MOST_PARTS:,} distinct ones, the text among them"
         )
-    if not isinstance(data["on_slalom"], bool):
-        raise TypeError(f"on_slalom is {data['on_slalom']!r}, not true or false")
+    for name in ("on_slalom", "base_is_given"):
+        if not isinstance(data.get(name, False), bool):
+            raise TypeError(f"{name} is {data[name]!r}, not true or false")
     if data["on_slalom"] and whole.get("formula") is None:
         raise ValueError("the parts stand on a formula, and there is none")
     relevances = _scores(data["relevances"], players)
@@ -245,7 +246,13 @@ def _parts(value: Any, players: int, whole: Mapping[str, Any]) -> PartAnswers:
         raise ValueError(f"the slope is steeper than {STEEPEST}: {slope}")
     answers = _scores(data["answers"], len(kept), "parts")
     return PartAnswers(
-        kept, answers, relevances, slope=slope, on_slalom=data["on_slalom"], **numbers
+        kept,
+        answers,
+        relevances,
+        slope=slope,
+        on_slalom=data["on_slalom"],
+        base_is_given=data.get("base_is_given", False),
+        **numbers,
     )
 
 

@@ -115,6 +115,7 @@ class PartAnswers:
     amplitude: float
     inflation: float
     on_slalom: bool
+    base_is_given: bool = False  # the model cannot read an empty text: something stands for it
 
     @property
     def complete(self) -> bool:

@@ -34,12 +34,12 @@ JITTER = 1e-8
 TYPICAL = 1.5  # sum of the relevances before anything was asked
 WIDTH = 1.0  # standard deviation of log relevances around their prior
 NOISE, NOISE_WIDTH = np.log(0.02), 2.0  # prior of the log noise
-SLOPE_WIDTH = 1.0
-LEVEL_WIDTH = 1.0
+SLOPE_WIDTH, LEVEL_WIDTH = 1.0, 1.0
 LOG_BOUNDS = (-30.0, 10.0)  # of relevances and noise
 EXACTLY, ROUGHLY = 1e-8, 1e-5  # gains of the loss, relative to it, that end a fit
 ITERATIONS = 60
 FOLDS, REFITTING = 5, 8  # of answers that are held out, and iterations of a fit without them
+ODD = 25.0  # times the mean square that was seen: errors five times as large
 MANY_ANSWERS = 500  # from here on relevances hardly know single answers
 MOST_FITTED = 1000  # parts that relevances are fitted to; an iteration costs their cube
 LEAST = 1e-12
@@ -150,16 +150,6 @@ class Process:
         """
         return self.weights / self.precision[:, None], 1 / self.precision
 
-    def left_out_scores(self) -> FloatArray:
-        """Squared left-out residuals of answers that need not be met, by variance; first output."""
-        residuals, variances = self.left_out()
-        return np.asarray((residuals[:, 0] ** 2 / (self.amplitude[0] * variances))[~self.exact])
-
-    def scores(self, parts: BoolArray, residuals: FloatArray) -> FloatArray:
-        """How far the first output's answers to other parts are off: squared, by their variance."""
-        off = residuals[:, 0] - self.predict(parts)[:, 0]
-        return np.asarray((off / self.errors(parts)[:, 0]) ** 2)
-
     def conditioned(self, residuals: FloatArray) -> Process:
         """The same kernel with other residuals."""
         return replace(self, residuals=residuals)
@@ -216,20 +206,28 @@ def shortfall(process: Process, prior: FloatArray) -> float:
     """By how much the process's variances are too small, 1 or more, for the first output.
 
     Answers that are held out tell, where they are further off than expected. The relevances must
-    not know them either: they are fitted anew to all others, fold by fold.
+    not know them either: they are fitted anew to all others, fold by fold. A fit without the one
+    odd answer may be sure of itself beyond measure: the noise of all answers stays known, and at
+    the parts held out errors are at most five times as large as they turned out to be.
     """
     rest = np.flatnonzero(~process.exact)
-    if len(rest) < FOLDS or len(rest) > MANY_ANSWERS:
-        scores = process.left_out_scores()
-    else:
+    if not len(rest):
+        return 1.0
+    off, variances = (part[rest] for part in process.left_out())
+    off, variances = off[:, 0], variances * process.amplitude[0]
+    if FOLDS <= len(rest) <= MANY_ANSWERS:
         order = np.random.default_rng(0).permutation(rest)
-        folds = [order[start::FOLDS] for start in range(FOLDS)]
-        scores = np.concatenate([_held_out_scores(process, prior, held) for held in folds])
-    return max(1.0, float(np.mean(scores))) if len(scores) else 1.0
+        folds = [_held_out(process, prior, order[start::FOLDS]) for start in range(FOLDS)]
+        off, variances = (np.concatenate(parts) for parts in zip(*folds, strict=True))
+    noise = process.kernel.noise * process.amplitude[0]
+    typical = float(np.mean(off**2 / np.maximum(variances, noise)))
+    return max(1.0, min(typical, ODD * float(np.mean(off**2) / np.mean(variances))))
 
 
-def _held_out_scores(process: Process, prior: FloatArray, held: IntArray) -> FloatArray:
-    """The scores of answers by a process that is fitted to all others."""
+def _held_out(process: Process, prior: FloatArray, held: IntArray) -> tuple[FloatArray, FloatArray]:
+    """How far the first output's answers are off for a process that is fitted to all others, and
+    the variances that it expects.
+    """
     known = np.delete(np.arange(len(process.parts)), held)
     fitted = fit_context(
         process.parts[known],
@@ -240,7 +238,8 @@ def _held_out_scores(process: Process, prior: FloatArray, held: IntArray) -> Flo
         iterations=REFITTING,
         precision=ROUGHLY,
     )
-    return fitted.scores(process.parts[held], process.residuals[held])
+    parts = process.parts[held]
+    return process.residuals[held, 0] - fitted.predict(parts)[:, 0], fitted.errors(parts)[:, 0] ** 2
 
 
 def _fitted(exact: BoolArray) -> IntArray:

@@ -13,7 +13,7 @@ import numpy as np
 
 from piste.arrays import BoolArray, FloatArray, IntArray
 from piste.result.formula import Formula
-from piste.result.parts import PartAnswers
+from piste.result.parts import NEAR, PartAnswers
 from piste.surrogates import algebra
 from piste.surrogates.context import Kernel, Process, keys
 from piste.surrogates.effects import Effects, removal_parts
@@ -21,6 +21,7 @@ from piste.surrogates.mean_effects import mean_interactions, mean_shapley
 from piste.surrogates.shapley import (
     EXACT_SHAPLEY,
     all_coalitions,
+    company_odds,
     exact_shapley,
     part_interactions,
     shapley_weights,
@@ -42,6 +43,15 @@ def ends(parts: BoolArray) -> BoolArray:
     return np.asarray(parts.all(axis=1) | ~parts.any(axis=1))
 
 
+def readings(parts: BoolArray, groups: IntArray) -> list[bytes]:
+    """A key for the text that each part reads as: without either of two equal neighbours it is the
+    same. groups [players]: equal ones are the same to the model.
+    """
+    if len(np.unique(groups)) == len(groups):
+        return keys(parts)
+    return [groups[part].tobytes() for part in parts]
+
+
 @dataclass(frozen=True, eq=False)
 class PartSurrogate:
     """mean + process; `means` has one formula an output, or none where the mean is 0."""
@@ -51,6 +61,7 @@ class PartSurrogate:
     groups: IntArray  # [players]: equal players have equal parameters in the mean
     parts: BoolArray  # [asked, players]: all that was asked, also what the process has not seen
     answers: FloatArray  # [asked, outputs]
+    base_is_given: bool = False  # the answer to the empty part is none of the model's
 
     @classmethod
     @algebra.one_thread  # as it was fitted: the threads of a product change its last digit
@@ -68,7 +79,7 @@ class PartSurrogate:
             np.array([stored.amplitude]),
             stored.inflation,
         )
-        return cls(process, means, groups, parts, answers)
+        return cls(process, means, groups, parts, answers, stored.base_is_given)
 
     def stored(self) -> PartAnswers:
         """What an explanation keeps: enough to predict any part without the model."""
@@ -84,6 +95,7 @@ class PartSurrogate:
             amplitude=float(self.process.amplitude[0]),
             inflation=self.process.inflation,
             on_slalom=bool(self.means),
+            base_is_given=self.base_is_given,
         )
 
     @property
@@ -117,13 +129,14 @@ class PartSurrogate:
 
     @cached_property
     def _questions(self) -> dict[bytes, int]:
-        """Where each part that was asked stands."""
-        return {key: index for index, key in enumerate(keys(self.parts))}
+        """Where each part that was asked stands, by how it reads."""
+        return {key: index for index, key in enumerate(readings(self.parts, self.groups))}
 
     def _known(self, parts: BoolArray) -> tuple[IntArray, IntArray]:
-        """Which of the parts were asked, and as which questions."""
+        """Which of the parts were asked, or read as one that was, and as which questions."""
         asked = self._questions
-        pairs = [(i, asked[key]) for i, key in enumerate(keys(parts)) if key in asked]
+        found = readings(parts, self.groups)
+        pairs = [(i, asked[key]) for i, key in enumerate(found) if key in asked]
         first, second = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
         return first, second
 
@@ -200,11 +213,28 @@ class PartSurrogate:
         """Pairs of players [pairs, 2], strongest first, their interactions and standard errors."""
         chosen, matrix, sampled = self.interactions()
         first, second = np.triu_indices(len(chosen), k=1)
-        order = np.argsort(-np.abs(matrix[first, second]), kind="stable")[:count]
-        first, second = first[order], second[order]
-        pairs = np.stack([chosen[first], chosen[second]], axis=1)
-        values = matrix[first, second]
+        pairs, values = np.stack([chosen[first], chosen[second]], axis=1), matrix[first, second]
+        if self.base_is_given:
+            values = self._without_base(pairs, values)
+        order = np.argsort(-np.abs(values), kind="stable")[:count]
+        first, second, pairs, values = first[order], second[order], pairs[order], values[order]
         if self.complete:
             return pairs, values, np.zeros(len(pairs))
         errors = self.effects_of.interaction_errors(pairs)
         return pairs, values, np.hypot(errors, np.sqrt(sampled[first, second]))
+
+    def _without_base(self, pairs: IntArray, values: FloatArray) -> FloatArray:
+        """Interactions in the company of others only.
+
+        By themselves two words are compared with the empty text, of which the model has said
+        nothing: what stands for it would be put down to every pair.
+        """
+        if self.players < 3:
+            return np.zeros(len(pairs))
+        parts = np.zeros((4, len(pairs), self.players), dtype=bool)
+        every = np.arange(len(pairs))
+        for place, player in enumerate(pairs.T):
+            parts[0, every, player] = parts[place + 1, every, player] = True
+        both, one, other, neither = (self.predict(some)[:, 0] for some in parts)
+        share = company_odds(self.players - 2, NEAR)[0]  # of all company that is none
+        return np.asarray((values - share * (both - one - other + neither)) / (1 - share))

@@ -14,7 +14,8 @@ from piste.decision import RAW, Decision
 from piste.errors import SettingError, choices
 from piste.lexicon import Lexicon
 from piste.methods.base import Attribution, Method
-from piste.methods.context.asking import Asked, Plan
+from piste.methods.context.asked import Asked
+from piste.methods.context.asking import Plan
 from piste.methods.context.fit import (
     DRAWS,
     Fit,
@@ -38,7 +39,7 @@ log = logging.getLogger(__name__)
 
 FIRST = 0.45  # of what may be asked, before the process chooses
 TOLERANCE = 0.02  # of the effects, and of R² from 1, with which asking ends early
-FEW_WORDS = 3
+FEW_WORDS = 2
 MEANS = ("auto", "slalom", "constant")
 CLASSES = ("one-vs-rest", "shared")
 QUICK = (
@@ -251,21 +252,21 @@ def turning(asked: Asked, fit: Fit) -> tuple[PlayerSet | None, PlayerSet | None,
     """What would turn the decision, what keeps it, and what to say where there is neither."""
     if asked.target.scale == RAW or len(asked.players) < 2:
         return None, None, []  # a number is not decided
-    search = Search(asked, fit.surrogate)
+    search, units = Search(asked, fit.surrogate), f"{asked.players.unit}s"
     flip, ended = search.flip(), search.ended
-    core = search.core()
-    if flip is not None:
-        return flip, core, []
-    units = f"{asked.players.unit}s"
-    if ended:
-        note = (
-            f"The search for {units} whose removal changes the decision stopped after a few checks."
-        )
-    else:
+    core, notes = search.core(), []
+    does = f"make it {asked.target.label}" if search.for_target else "change the decision"
+    if flip is None and ended:
+        notes.append(f"The search for {units} to remove, to {does}, stopped after a few checks.")
+    elif flip is None:
         most = min(LARGEST, len(asked.players) - 1)
         some = f"one {asked.players.unit}" if most == 1 else f"up to {most} {units}"
-        note = f"{NOT_TURNED} {some} was found to change the decision."
-    return None, core, [note]
+        notes.append(f"{NOT_TURNED} {some} was found to {does}.")
+    if core is None and search.ended:
+        notes.append(
+            f"The search for {units} that are enough by themselves stopped after a few checks."
+        )
+    return flip, core, notes
 
 
 def _counted_from(asked: Asked) -> str:

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from piste.arrays import BoolArray, FloatArray, IntArray, Ragged
 from piste.methods.base import agreement
-from piste.methods.context.asking import Asked
+from piste.methods.context.asked import Asked
 from piste.methods.context.groups import Groups
 from piste.methods.slalom.fit import Fit as SlalomFit
 from piste.result.facts import Agreement, FitReport
@@ -303,7 +303,9 @@ def _fit(
     final: Process,
     means: tuple[Formula, ...],
 ) -> Fit:
-    surrogate = PartSurrogate(final, means, asked.players.groups, asked.parts, asked.answers)
+    surrogate = PartSurrogate(
+        final, means, asked.players.groups, asked.parts, asked.answers, asked.base_is_given
+    )
     inside = like_the_text(asked.parts)
     return Fit(slalom, surrogate, unseen, asked.near[inside], asked.answers[inside, 0])
 

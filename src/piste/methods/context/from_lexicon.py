@@ -19,7 +19,8 @@ from piste.design.parts import left_out, paired_parts, whole_and_empty
 from piste.lexicon import Lexicon
 from piste.methods.base import Attribution, Method
 from piste.methods.context import attributed
-from piste.methods.context.asking import POOL, VERIFIED, Asked, Plan
+from piste.methods.context.asked import Asked
+from piste.methods.context.asking import POOL, VERIFIED, Plan
 from piste.methods.context.fit import Fit, fit_on
 from piste.methods.sampling import check_size
 from piste.methods.slalom.fit import Fit as SlalomFit

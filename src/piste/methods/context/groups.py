@@ -8,7 +8,7 @@ import numpy as np
 
 from piste.arrays import BoolArray, FloatArray
 from piste.methods.base import agreement
-from piste.methods.context.asking import Asked
+from piste.methods.context.asked import Asked
 from piste.result.facts import FEW_CHECKS, Agreement
 
 

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from piste.arrays import BoolArray, FloatArray, Ragged
 from piste.decision import CENTRED, Decision
-from piste.methods.context.asking import VERIFIED, Asked
+from piste.methods.context.asked import Asked
+from piste.methods.context.asking import VERIFIED
 from piste.result.parts import PlayerSet
 from piste.surrogates import algebra
 from piste.surrogates.context import distinct
@@ -57,11 +58,15 @@ class Search:
 
     def flip(self) -> PlayerSet | None:
         """The smallest set whose removal changes the decision; None where none was found."""
-        whole = np.ones(len(self.decision.players), dtype=bool)
-        for_target = not self._decides(self._logits(whole))
+        whole, for_target = np.ones(len(self.decision.players), dtype=bool), self.for_target
         return self._smallest(
             whole, for_target, lambda logits: self._decides(logits) == for_target, VERIFIED - KEPT
         )
+
+    @property
+    def for_target(self) -> bool:
+        """Whether a decision that turns is one for the target: now it is another."""
+        return not self._decides(self._logits(np.ones(len(self.decision.players), dtype=bool)))
 
     def core(self) -> PlayerSet | None:
         """The smallest set that keeps the decision by itself; None where none was found.
@@ -71,10 +76,10 @@ class Search:
         """
         nothing = np.zeros(len(self.decision.players), dtype=bool)
         logits = self._logits(~nothing)
-        chosen, decided = self.decision.choice(logits), self._decides(logits)
+        said, decided = self.decision.said(logits), self._decides(logits)
 
         def keeps(logits: FloatArray) -> bool:
-            return self.decision.choice(logits) == chosen and self._decides(logits) == decided
+            return self.decision.said(logits) == said and self._decides(logits) == decided
 
         def far(score: float) -> bool:
             half = self.asked.target.score / 2
@@ -198,17 +203,12 @@ class Search:
         return bool(self.decision.decides(logits[None])[0])
 
     def _set(self, start: BoolArray, part: BoolArray, logits: FloatArray) -> PlayerSet:
-        target = self.decision.target
-        yes = self._decides(logits)
-        label = target.labels[self.decision.choice(logits)]
-        if self.decision.query.classifier.outputs == "labels" or len(logits) == 1:
-            label = target.label if yes else f"not {target.label}"
         return PlayerSet(
             players=tuple(np.flatnonzero(part != start).tolist()),
             predicted=float(self.surrogate.predict(part[None])[0, 0]),
             error=float(self.surrogate.errors(part[None])[0, 0]),
             score=self._score(logits),
-            label=label,
+            label=self.decision.said(logits),
         )
 
 
