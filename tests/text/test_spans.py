@@ -139,6 +139,22 @@ def test_a_span_that_ends_inside_a_word_grows_and_says_so():
     assert fine.notes == ()
 
 
+@pytest.mark.parametrize("unit", ["span", "word", "phrase", "token", "sentence"])
+@pytest.mark.parametrize("span", [(5, 15), (4, 15), (5, 16)])
+def test_what_grows_takes_whole_words_and_no_more(unit, span, demo):
+    text = "The plot is thin, but the acting is superb."
+    found = piste.explain(text, demo, "occlusion", unit=unit, spans=[span])
+    assert (found.players[0].text, found.players[1].text) == ("The", "plot is thin")
+    assert found.players[2].text.startswith(",")
+    assert any("became 4-16" in note for note in found.notes)
+
+
+def test_spans_that_grow_into_each_other_are_one(demo):
+    found = piste.explain("unbelievable film", demo, "occlusion", spans=[(2, 4), (5, 8)])
+    assert [player.text for player in found.players] == ["unbelievable", "film"]
+    assert any("2 spans are no unit as given" in note for note in found.notes)
+
+
 def test_spans_hold_in_windows():
     text = " ".join([TEXT] * 40)
     own = [(start + len(TEXT) + 1, end + len(TEXT) + 1) for start, end in OWN]

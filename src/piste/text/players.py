@@ -14,7 +14,7 @@ from piste.options import Options, Spans
 from piste.result.explanation import Player
 from piste.text.encoding import TYPE, Encoding, Frame
 from piste.text.phrases import noun_chunk_spans, phrase_spans
-from piste.text.spans import Cut, divided
+from piste.text.spans import Cut, divided, grown
 from piste.text.units import Span, sentence_spans, stripped, word_spans
 
 UNITS: dict[str, Callable[[str], list[Span]]] = {
@@ -182,7 +182,8 @@ def _units_under(
     """Units of the stretch of text that these tokens cover, no further, and each token's unit."""
     begin = min((start for start, _ in tokens), default=0)
     end = max((end for _, end in tokens), default=0)
-    spans = divided(begin, end, wanted, _cutter(text, tokens, unit))
+    seen = grown(wanted, [_trimmed(text, token) for token in tokens])
+    spans = divided(begin, end, seen, _cutter(text, tokens, unit))
     if not spans:
         return [], []
     overlaps = _overlaps(tokens, spans)

@@ -82,6 +82,22 @@ def own_spans(encoding: Encoding, options: Options) -> Spans:
     return (*(options.spans or ()), *second)
 
 
+def grown(own: Spans, tokens: Sequence[Span]) -> Spans:
+    """The spans with all of the tokens that they cut; what then overlaps is one span.
+
+    A token is removed as a whole, so a unit cannot end inside it.
+    """
+    units: list[Span] = []
+    for begin, stop in own:
+        cut = [token for token in tokens if token[0] < stop and token[1] > begin]
+        start = min([begin, *(first for first, _ in cut)])
+        end = max([stop, *(last for _, last in cut)])
+        if units and start < units[-1][1]:
+            start, end = units[-1][0], max(end, units.pop()[1])
+        units.append((start, end))
+    return tuple(units)
+
+
 def divided(begin: int, end: int, own: Spans, cut: Cut) -> list[Span]:
     """The units of a stretch of the text: own spans as they are, and what is between them, cut."""
     units: list[Span] = []
@@ -104,7 +120,8 @@ def displaced(encoding: Encoding, own: Spans, players: Sequence[Span]) -> tuple[
         return ()
     start, stop = lost[0]
     some = "1 span is" if len(lost) == 1 else f"{len(lost):,} spans are"
+    became = next((f"{a}-{b}" for a, b in players if a < stop and b > start), "nothing")
     return (
-        f"{some} no unit as given, such as {start}-{stop}: it ends inside a piece that the model"
-        " reads whole, or the text was cut there. Move its ends to those of words.",
+        f"{some} no unit as given: {start}-{stop} became {became}, as it ends inside a piece that the"
+        " model reads whole, or the text was cut there. Move its ends to those of words.",
     )
