@@ -306,3 +306,31 @@ def test_five_thousand_words_with_the_embedded_model(demo):
 def test_a_wrong_way_to_treat_long_texts(demo):
     with pytest.raises(SettingError, match="truncate, windows"):
         piste.explain("good", demo, long="chunks")
+
+
+def with_r2(explanation, r2):
+    check = explanation.fidelity.checks["parts"]
+    fidelity = dataclasses.replace(
+        explanation.fidelity, checks={"parts": dataclasses.replace(check, r2=r2)}
+    )
+    return dataclasses.replace(explanation, fidelity=fidelity)
+
+
+def test_one_bad_window_of_many_does_not_condemn_all(demo):
+    one = piste.explain("A superb film, but the plot is thin and the jokes are tired.", demo)
+    r2s = [0.9, 0.8, -7.52, 0.95, 0.85, 0.92, 0.88, 0.91, 0.86]
+    found = merged([with_r2(one, r2) for r2 in r2s], [1 / 9] * 9)
+    assert found.fidelity.r2 == 0.85  # two are below: a quarter
+    assert "1 has an R² below 0.5 (the lowest: -7.52, in window 3)" in found.notes[0]
+    few = merged([with_r2(one, r2) for r2 in r2s[:4]], [0.25] * 4)
+    assert few.fidelity.r2 == -7.52
+    assert "(25 %, 25 %, 25 %, 25 %)" in few.notes[0]
+    assert "fidelity is that of the worst window" in few.notes[0]
+
+
+def test_windows_that_disagree_can_be_verified(demo):
+    text = "A superb and wonderful film with great acting. " * 20
+    text = (text + "The plot was somewhat dull. " * 140)[:4200]
+    found = piste.explain(text, demo, long="windows", effort="quick")
+    verified = piste.verify(found, demo)
+    assert verified.holds, str(verified)

@@ -122,6 +122,6 @@ def displaced(encoding: Encoding, own: Spans, players: Sequence[Span]) -> tuple[
     some = "1 span is" if len(lost) == 1 else f"{len(lost):,} spans are"
     became = next((f"{a}-{b}" for a, b in players if a < stop and b > start), "nothing")
     return (
-        f"{some} no unit as given: {start}-{stop} became {became}, as it ends inside a piece that the"
-        " model reads whole, or the text was cut there. Move its ends to those of words.",
+        f"{some} no unit as given: {start}-{stop} became {became}, as it ends inside a piece that"
+        " the model reads whole, or the text was cut there. Move its ends to those of words.",
     )

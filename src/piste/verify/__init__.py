@@ -161,7 +161,8 @@ def _file(explanation: Explanation) -> Check:
 def _probability_problem(explanation: Explanation) -> str | None:
     """The probability that log-odds mean, where it is not the recorded one."""
     target = explanation.target
-    if target.probability is None or target.scale != LOG_ODDS:
+    in_windows = explanation.settings.get("long") == "windows"  # a mean, as the score is
+    if target.probability is None or target.scale != LOG_ODDS or in_windows:
         return None
     meant = float(expit(target.score))
     if abs(meant - target.probability) <= ADDED_UP:
