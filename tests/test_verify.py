@@ -414,11 +414,56 @@ def test_a_text_of_which_all_was_asked_has_no_new_parts(demo):
 def test_a_model_that_moved_little_is_found_by_its_answers(demo):
     """Weights moved by a hundredth of their spread: see `benchmarks/verification.py`."""
     then = replace(piste.explain(SENTENCE, demo), record=None)  # no digest gives it away
+    found = piste.verify(then, moved(demo, 1e-2))
+    assert outcomes(found)["answers"] == "fails"
+
+
+def moved(demo, size):
+    """The embedded model with weights moved at random by this share of their spread."""
     model = copy.deepcopy(demo.model)
     torch.manual_seed(1)
     with torch.no_grad():
         for weight in model.parameters():
             if weight.numel() > 1:
-                weight += 1e-2 * weight.std() * torch.randn_like(weight)
-    found = piste.verify(then, piste.load(model, demo.tokenizer, backend="torch"))
-    assert outcomes(found)["answers"] == "fails"
+                weight += size * weight.std() * torch.randn_like(weight)
+    return piste.load(model, demo.tokenizer, backend="torch")
+
+
+def test_where_the_model_is_another_one_that_is_the_only_remedy(honest, demo):
+    found = made_again(honest, moved(demo, 0.05))
+    failed = [check for check in found.checks if check.outcome == "fails"]
+    assert len(failed) > 2
+    assert [check.name for check in found.checks if check.advice] == ["model"]
+    assert "The file was changed" not in str(found)
+    nothing_known = made_again(replace(honest, record=None), moved(demo, 0.05))
+    assert [check.name for check in nothing_known.checks if check.advice] == ["answers"]
+
+
+def test_the_same_label_at_another_probability_is_called_that():
+    weights = {"good": 2.0, "film": 0.5}
+    then = piste.explain("a good film", piste.from_function(additive(weights), ["no", "yes"]))
+    other = piste.from_function(additive({**weights, "good": 1.5}), ["no", "yes"])
+    found = " ".join(str(made_again(then, other)).split())
+    assert "the same label (yes), another probability: 0.9241 recorded, 0.8808 now" in found
+    assert "without “good” the score is" not in found  # that one is as recorded
+    assert "with “good” alone the score is +2 recorded, +1.5 now" in found
+
+
+def test_what_a_file_says_of_a_set_is_told_beside_what_comes_out(honest, demo):
+    promised = of_sets(replace(honest, flip=replace(honest.flip, predicted=9.0)), honest)
+    assert promised.found.startswith("without “superb” the explanation predicts +9 ±")
+    labelled = of_sets(replace(honest, flip=replace(honest.flip, label="positive")), honest)
+    assert labelled.found == (
+        "without “superb” the label is positive, says the file, and negative now"
+    )
+
+
+def test_error_bars_that_hold_for_some_half_of_the_parts_fail(honest, demo):
+    """About 95 % of the answers lie within two standard errors of an honest prediction."""
+    theirs = replace(honest, method="theirs")
+    small = replace(theirs, parts=replace(honest.parts, inflation=honest.parts.inflation / 4))
+    check = next(one for one in made_again(small, demo).checks if one.name == "new parts")
+    inside = int(check.found.removeprefix("only ").split(" of ")[0])
+    assert 10 < inside < 24
+    assert check.outcome == "fails"
+    assert check.found.endswith("within two standard errors, at least 24 are needed")

@@ -261,14 +261,22 @@ def of_sets(then: Explanation, again: Explanation) -> Check | None:
     """The check that fails where a set was found again that the file has not, or not like that."""
     for name, what in (("flip", "turns"), ("core", "keeps")):
         was, found = getattr(then, name), getattr(again, name)
-        words = few([repr(word) for word in ([] if found is None else found.words)])
         if was is None and found is not None:
-            told = f"none {what} the decision, says the file; {words} does"
+            told = f"none {what} the decision, says the file; {_words(found)} does"
             return Check("sets", FAILS, told, NOT_MADE)
         if was is not None and found is not None and _other_set(was, found, again.target.score):
-            told = f"{words}, which {what} the decision: {_told(was)} recorded, {_told(found)} now"
+            told = f"{asked_about(name, found)} {_otherwise(was, found)}"
             return Check("sets", FAILS, told, NOT_MADE)
     return None
+
+
+def asked_about(name: str, one: PlayerSet) -> str:
+    """What the model is asked to try a set: the text without what turns, or what keeps, alone."""
+    return f"without {_words(one)}" if name == "flip" else f"with {_words(one)} alone"
+
+
+def _words(one: PlayerSet) -> str:
+    return few([f"“{word}”" for word in one.words])
 
 
 def _other_set(was: PlayerSet, now: PlayerSet, whole: float) -> bool:
@@ -288,8 +296,12 @@ def _other_set(was: PlayerSet, now: PlayerSet, whole: float) -> bool:
     )
 
 
-def _told(one: PlayerSet) -> str:
-    return f"{few([one.label])}, predicted {signed(one.predicted)} ±{one.error:.2g}"
+def _otherwise(was: PlayerSet, now: PlayerSet) -> str:
+    """What differs between two forms of one set: the label, or what was predicted."""
+    if was.label != now.label:
+        return f"the label is {few([was.label])}, says the file, and {few([now.label])} now"
+    each = [f"{signed(one.predicted)} ±{one.error:.2g}" for one in (was, now)]
+    return f"the explanation predicts {each[0]}, says the file, and {each[1]} made again"
 
 
 def of_versions(explanation: Explanation) -> Check:

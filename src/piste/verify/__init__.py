@@ -26,6 +26,7 @@ from piste.result.checks import (
     UNKNOWN,
     Check,
     adds_up,
+    asked_about,
     of_answers,
     of_errors,
     of_fidelity,
@@ -38,6 +39,7 @@ from piste.result.checks import (
 )
 from piste.result.comparable import decided
 from piste.result.explanation import Explanation
+from piste.result.parts import PlayerSet
 from piste.result.written import AsJson
 from piste.verify.new_parts import new_parts
 from piste.verify.trial import Trial, recorded
@@ -107,7 +109,7 @@ def verify(
         others = Check("decision", FAILS, "the model chooses from other labels", OTHER_LABELS)
         rest = [Check(name, UNKNOWN, "not tried: the labels differ") for name in TRIED[1:]]
         untried = [others, *rest]
-        return Verification(explanation, (*own, *untried, of_versions(explanation)), None)
+        return _verified(explanation, (*own, *untried, of_versions(explanation)), None)
     again, why = None, None
     try:
         with watching(progress, "Asking the model") as told:
@@ -116,9 +118,26 @@ def verify(
         why = error
     tried = (_decided(trial, again), _answers(trial), _sets(trial, again))
     made = _made_again(explanation, again, why)
-    return Verification(
+    return _verified(
         explanation, (*own, *tried, *made, new_parts(trial, again), of_versions(explanation)), again
     )
+
+
+def _verified(
+    explanation: Explanation, checks: tuple[Check, ...], again: Explanation | None
+) -> Verification:
+    """The checks with one remedy where the model is another: it explains whatever else differs."""
+    failed = {check.name for check in checks if check.outcome == FAILS}
+    cause = next((name for name in CAUSES if name in failed), None)
+    own = (
+        checks
+        if cause is None
+        else tuple(
+            check if check.name in (cause, "file") else replace(check, advice="")
+            for check in checks
+        )
+    )
+    return Verification(explanation, own, again)
 
 
 def _made_again(
@@ -143,7 +162,11 @@ COMPUTED: dict[str, Comparing] = {
     "pairs": of_pairs,
 }
 TRIED = ("decision", "answers", "sets", "scores", *COMPUTED, "new parts")
-OTHER_ANSWERS = "The model or the software around it has changed: do not rely on this explanation."
+CAUSES = ("model", "answers")  # where the first of them fails, others fail because it does
+OTHER_ANSWERS = (
+    "The model or the software around it has changed: do not rely on this explanation. Explain the"
+    " text again, and look at both with piste diff."
+)
 OTHER_LABELS = "Use the model that was explained, or explain again."
 
 
@@ -202,10 +225,9 @@ def _decided(trial: Trial, again: Explanation | None) -> Check:
     shares = [one.target.probability or 0.0 for one in (then, now)]
     within = trial.rounding
     if was == is_now and abs(shares[0] - shares[1]) > within:
-        found = (
-            f"{was}, as recorded, at a probability of {shares[1]:.4g} ({shares[0]:.4g} recorded)"
-        )
-        return Check("decision", FAILS, found, OTHER_ANSWERS)
+        found = f"{shares[0]:.4g} recorded, {shares[1]:.4g} now"
+        told = f"the same label ({was}), another probability: {found}"
+        return Check("decision", FAILS, told, OTHER_ANSWERS)
     if was == is_now:
         return Check("decision", HOLDS, f"{was}, as recorded")
     advice = "The decision has changed: explain it again, and compare both with piste diff."
@@ -235,22 +257,28 @@ def _answers(trial: Trial) -> Check:
 def _sets(trial: Trial, again: Explanation | None) -> Check:
     """Whether the words that turn the decision, and those that keep it, still do."""
     then = trial.explanation
-    missing = None if again is None else of_sets(then, again)
-    if missing is not None:
-        return missing
-    count = len(then.players)
-    kept = []
-    if then.flip is not None:
-        kept.append((then.flip, [i for i in range(count) if i not in then.flip.players]))
-    if then.core is not None:
-        kept.append((then.core, list(then.core.players)))
-    if not kept or count != len(trial.decision.players):
-        return Check("sets", UNKNOWN, "none are recorded" if not kept else "the words are others")
-    rows = Ragged.of([players for _, players in kept])
-    now, recorded = trial.scores(rows), np.array([known.score for known, _ in kept])
-    within = trial.rounding
-    if (np.abs(now - recorded) <= within * (1 + np.abs(recorded))).all():
-        return Check("sets", HOLDS, "what turns or keeps the decision, as recorded")
-    pairs = zip(recorded, now, strict=True)
-    told = ", ".join(f"{signed(was)} recorded, {signed(is_now)} now" for was, is_now in pairs)
-    return Check("sets", FAILS, f"what turns or keeps the decision: {told}", OTHER_ANSWERS)
+    sets = [(name, one) for name in ("flip", "core") if (one := getattr(then, name)) is not None]
+    same_words = len(then.players) == len(trial.decision.players)
+    other = _other_sets(trial, sets) if sets and same_words else []
+    if other:
+        return Check("sets", FAILS, "; ".join(other), OTHER_ANSWERS)
+    wrong = None if again is None else of_sets(then, again)
+    if wrong is not None:
+        return wrong
+    if not sets or not same_words:
+        return Check("sets", UNKNOWN, "none are recorded" if not sets else "the words are others")
+    return Check("sets", HOLDS, "what turns or keeps the decision, as recorded")
+
+
+def _other_sets(trial: Trial, sets: list[tuple[str, PlayerSet]]) -> list[str]:
+    """To which of the sets the model answers otherwise than recorded, in words."""
+    every = range(len(trial.explanation.players))
+    left = {
+        name: [i for i in every if (i in one.players) == (name == "core")] for name, one in sets
+    }
+    now = trial.scores(Ragged.of(list(left.values()))).tolist()
+    return [
+        f"{asked_about(name, one)} the score is {signed(one.score)} recorded, {signed(answer)} now"
+        for (name, one), answer in zip(sets, now, strict=True)
+        if abs(answer - one.score) > trial.rounding * (1 + abs(one.score))
+    ]

@@ -20,7 +20,7 @@ NEW = 32  # parts that are asked
 FEWEST = 12  # that say something
 DRAWS = 20 * NEW
 # A forger's numbers are out by far more, an honest explanation's by less: docs/howto/audit.md.
-LEAST_INSIDE = 0.5  # of the answers within `SURE` standard errors
+LEAST_INSIDE = 0.75  # of the answers within `SURE` standard errors, where about 95 % are expected
 LARGEST_RATIO = 3.0  # of the errors to those that are claimed
 NAME = "new parts"
 ADVICE = (
@@ -67,11 +67,13 @@ def _judged(trial: Trial, drawn: list[BoolArray]) -> Check:
     claimed = math.inf if then.fidelity is None else then.fidelity.rmse
     count = f"{int(within.sum())} of {len(gaps)} new parts within two standard errors"
     if float(within.mean()) < LEAST_INSIDE:
-        return Check(NAME, FAILS, f"only {count}", ADVICE)
+        least = math.ceil(LEAST_INSIDE * len(gaps))
+        return Check(NAME, FAILS, f"only {count}, at least {least} are needed", ADVICE)
     if typical > LARGEST_RATIO * claimed + rounding:
         found = f"a typical error of {typical:.2g} on {len(gaps)} new parts, {claimed:.2g} recorded"
         return Check(NAME, FAILS, found, ADVICE)
-    return Check(NAME, HOLDS, f"{count}, typical error {typical:.2g}")
+    told = "" if then.fidelity is None else f" ({claimed:.2g} recorded)"
+    return Check(NAME, HOLDS, f"{count}, typical error {typical:.2g}{told}")
 
 
 def drawn_from(then: Explanation) -> list[BoolArray]:
