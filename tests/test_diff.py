@@ -56,7 +56,10 @@ def test_added_and_removed_words():
     assert changes[("removed", "good", "")] == pytest.approx(-2.0, abs=NEAR)
     assert changes[("added", "", "fine")] == pytest.approx(1.0, abs=NEAR)
     assert not diff.turned
-    assert "The decision stays yes; the log-odds of yes fall from +2.25 to +1.25" in diff.headline
+    assert diff.headline.startswith(
+        "With “good” removed and “fine” added, the decision stays yes; the log-odds of yes fall"
+        " from +2.25 to +1.25"
+    )
     assert "“good” was removed" in diff.headline
 
 
@@ -160,6 +163,44 @@ def test_small_changes_of_many_words_are_not_the_main_reason():
     diff = piste.diff("x", " ".join([*words, "good"]), model, target="yes")
     assert "mainly because" not in diff.headline
     assert "many small changes add up, the largest: “" in diff.headline
+
+
+def test_a_single_edit_is_told_first_where_no_reason_names_it():
+    """*not* is worth little here: it turns what *good* is worth."""
+
+    def turning(texts):
+        known = [{"not", "good"} & set(text.split()) for text in texts]
+        return np.array(
+            [3.0 * ("not" in k) + 2.0 * ("good" in k) - 8.0 * (len(k) == 2) for k in known]
+        )
+
+    model = piste.from_function(turning, ["no", "yes"])
+    diff = piste.diff("a good film", "a not good film", model)
+    assert diff.headline.startswith("With “not” added, the decision turns from yes to no")
+    back = piste.diff("a not good film", "a good film", model)
+    assert back.headline.startswith("With “not” removed, the decision turns from no to yes")
+    other = piste.diff("a good film", "one good film", model)
+    assert other.headline.startswith("With “one” in place of “a”, the decision stays yes")
+    many = piste.diff("a good film is it", "one good movie is that", model)
+    assert many.headline.startswith("The decision stays yes")
+
+
+def test_neighbouring_edits_are_one():
+    diff = piste.diff("a good film", "a film and then a cake", linear(), target="yes")
+    assert "With “good” removed and “and then a cake” added, the decision" in diff.headline
+
+
+def test_the_error_of_words_together_is_a_bound(demo):
+    text = "The plot is thin, but the acting is superb and the end is too."
+    diff = piste.diff(text, text.replace("thin", "dull"), demo)
+    some, name = diff.words[3:9], diff.before.primary
+    sums = [
+        sum(ex.errors[name][list(getattr(word, side))].sum() for word in some)
+        for ex, side in ((diff.before, "before"), (diff.after, "after"))
+    ]
+    assert diff.error_of(some) == pytest.approx(np.hypot(*sums))
+    without = replace(diff, before=replace(diff.before, errors={}))
+    assert without.error_of(some) is None
 
 
 def texts_that_turn(model: Classifier) -> Iterator[str]:

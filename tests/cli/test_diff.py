@@ -47,7 +47,7 @@ def test_two_texts(run, tmp_path):
 def test_one_text_under_two_models(run):
     code, shown, _ = run("diff", BEFORE, "--model", "demo", "--model2", "demo", "--budget", "40")
     assert code == 0
-    assert shown.startswith("The decision stays positive; the log-odds of positive stay at")
+    assert shown.startswith("The texts are the same, and the decision stays positive; the log-odds")
 
 
 @pytest.mark.parametrize(
@@ -82,6 +82,7 @@ def test_two_files(run, tmp_path):
     [
         ([BEFORE], "nothing to compare"),
         ([BEFORE, AFTER, "--model2", "demo"], "Change one of them"),
+        ([BEFORE, BEFORE], "The two texts are the same"),
         ([BEFORE, "saved.json"], "Give two JSON files"),
         (["a.json", "b.json"], "Cannot read a.json"),
         (["a.json", "b.json", "--seed", "2"], "compared as they are"),

@@ -106,10 +106,15 @@ def test_steps_lead_from_one_score_to_the_other(turned, models):
 
 def test_the_same_twice_changes_nothing():
     diff = Diff.of(sample(), sample())
-    stays = "The decision stays positive; the log-odds of positive stay at +3.90."
-    assert said.headline(diff) == stays
+    assert said.headline(diff) == (
+        "The texts are the same, and the decision stays positive; the log-odds of positive stay at"
+        " +3.90."
+    )
     for rendering in (page(diff), as_text(diff), drawn(draw(diff))):
         assert "stay at +3.90" in rendering
+    for rendering in (page(diff), as_text(diff), as_text(diff, brief=True)):
+        assert "No word changed what it contributes." in rendering
+    assert "before  after" not in as_text(diff)
 
 
 def test_hostile_text_stays_text(tmp_path):
@@ -134,6 +139,17 @@ def test_shared_errors_of_equal_words_add_up():
     twice = sample("fine fine", errors={"lin": np.array([0.3, 0.3])})
     (row,) = rows(Diff.of(twice, sample("fine fine", errors={"lin": np.zeros(2)})))
     assert row.error == pytest.approx(0.6)
+
+
+def test_the_other_words_together_have_an_error(demo):
+    """As all changes have a known sum, that of the shown words is a bound too."""
+    text = "The plot is thin, but the acting is superb and the end is too."
+    diff = piste.diff(text, text.replace("thin", "dull"), demo)
+    *shown, rest = steps(diff, most=2)
+    assert rest.row is None
+    assert rest.error is not None
+    of_shown = diff.error_of([word for step in shown for word in step.row.same])
+    assert 0 < rest.error <= of_shown
 
 
 def test_a_word_that_changes_sides_is_said_to():

@@ -87,6 +87,11 @@ def _of_files(before: str, after: str | None, more: bool) -> "Diff":
 
 def _texts(before: str, after: str | None, pair: str | None, pair2: str | None) -> list[Any]:
     """What is compared: texts, or pairs of texts."""
+    if after is not None and before == after and pair2 in (None, pair):
+        raise SettingError(
+            "The two texts are the same.",
+            "Change one of them, or give it once, and a second model: --model2.",
+        )
     if pair2 is not None and pair is None:
         raise SettingError("--pair2 is given without --pair.", "Give both, or --pair alone.")
     if pair is None:

@@ -56,14 +56,11 @@ class Step:
     start: float
     end: float
     row: Row | None = None
+    error: float | None = None
 
     @property
     def change(self) -> float:
         return self.end - self.start
-
-    @property
-    def error(self) -> float | None:
-        return None if self.row is None else self.row.error
 
 
 def rows(diff: Diff) -> list[Row]:
@@ -101,14 +98,24 @@ def steps(diff: Diff, most: int = SHOWN) -> list[Step]:
     shown = sure if len(sure) <= most + 1 else sure[:most]
     shown = shown if len(every) > len(shown) + 1 else every  # one that is left has its own name
     for row in shown:
-        done.append(Step(named(diff, row), here, here + row.change, row))
+        done.append(Step(named(diff, row), here, here + row.change, row, row.error))
         here += row.change
-    end, others = diff.after.target.score, len(every) - len(shown)
+    end, others = diff.after.target.score, [row for row in every if row not in shown]
     if others:
         there = end - (0.0 if diff.adds_up else diff.left)
         name = f"other {diff.after.unit}s" if shown else f"{diff.after.unit}s"
-        done.append(Step(f"{others} {name}", here, there))
+        done.append(Step(f"{len(others)} {name}", here, there, error=_rest(diff, shown, others)))
         here = there
     if not diff.adds_up and abs(diff.left) >= NO_CHANGE:
         done.append(Step(f"not told by {diff.after.method}", here, end))
     return done
+
+
+def _rest(diff: Diff, shown: list[Row], others: list[Row]) -> float | None:
+    """A bound on the error of the others together.
+
+    Where all changes sum to a known number, the others are as uncertain as those that are shown.
+    """
+    sides = [others, shown] if diff.adds_up and not diff.base else [others]
+    errors = [diff.error_of([word for row in side for word in row.same]) for side in sides]
+    return min((error for error in errors if error is not None), default=None)

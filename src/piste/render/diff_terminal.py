@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.color import Color
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.style import Style
 from rich.table import Table
@@ -33,10 +35,10 @@ def show(diff: Diff, console: Console | None = None, brief: bool = False) -> Non
         console.print(plain(f"! Warning: {warning}", "bold"))
     console.print(plain(said.headline(diff), "bold"))
     if brief:
-        console.print(Padding(_table(diff, console.width), (1, 0, 0, 0)))
+        console.print(Padding(_carried(diff, console.width), (1, 0, 0, 0)))
         return
     console.print(Padding(_answers(diff), (1, 0, 1, 2)))
-    console.print(_table(diff, console.width))
+    console.print(_carried(diff, console.width))
     if pairs := said.pairs(diff):
         title = f"What {diff.after.unit}s do together"
         console.print(Padding(plain(title, "bold"), (1, 0, 0, 0)))
@@ -64,8 +66,13 @@ def _answers(diff: Diff) -> Table:
     return grid
 
 
-def _table(diff: Diff, width: int) -> Table:
+def _carried(diff: Diff, width: int) -> RenderableType:
     """The words whose change is beyond chance, and all others in one row."""
+    way = steps(diff)
+    return _table(diff, way, width) if way else plain(f"  {said.nothing(diff)}")
+
+
+def _table(diff: Diff, way: Sequence[Step], width: int) -> Table:
     table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0), pad_edge=False)
     table.add_column(plain(f"  {diff.after.unit}"), max_width=40)
     for title in ("before", "after", "change"):
@@ -73,7 +80,6 @@ def _table(diff: Diff, width: int) -> Table:
     bars = width >= LEAST_WIDTH
     if bars:
         table.add_column(Text(f"{'−':>{HALF_BAR}}│{'+':<{HALF_BAR}}"), no_wrap=True)
-    way = steps(diff)
     top = max((abs(step.change) for step in way), default=0.0)
     for step in way:
         cells = [*_ends(diff, step, top), _changed(step.change, step.error, top)]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import groupby
+
 from piste.decision import LOG_ODDS, RAW
 from piste.render import answer, together, trust, words
 from piste.render.clean import one_line
@@ -13,17 +16,53 @@ from piste.result.parts import is_sure
 from piste.result.scores import score
 
 MOST = 3  # reasons in the headline
+FEW_EDITS = 2  # spots of the text that it names
 PAIRS = 5  # sentences on pairs
 _ERRORS = (
     "±: the standard error of the change. The two explanations are estimated independently, so the"
-    " errors add in quadrature"
+    " errors add in quadrature; of several words together it is an upper limit"
 )
 SIDES = ("before", "after")
 
 
 def headline(diff: Diff) -> str:
-    """What changed and why: "The decision turns from NUM to LOC, mainly because ..."."""
-    return f"{_outcome(diff)}{_because(diff)}."
+    """What changed and why: "With “not” added, the decision turns from ..., mainly because ..."."""
+    return f"{_first(diff, _outcome(diff))}{_because(diff)}."
+
+
+def _first(diff: Diff, outcome: str) -> str:
+    """The outcome after what was done to the text, where that is little and no reason names it."""
+    done = edits(diff)
+    if diff.of_models:
+        names = {ex.model for ex in (diff.before, diff.after)}
+        same = len(names) == 1 and abs(diff.change) < NO_CHANGE
+        return f"The texts are the same, and {_small(outcome)}" if same else outcome
+    reasoned = {id(word) for same in reasons(diff) for word in same}
+    if len(done) > FEW_EDITS or all(id(word) in reasoned for spot in done for word in spot):
+        return outcome
+    told = words.listed([_edit(diff, spot) for spot in done])
+    return f"With {told}, {_small(outcome)}"
+
+
+def _small(sentence: str) -> str:
+    """A sentence as it goes on after a comma: it begins with "The"."""
+    return f"{sentence[0].lower()}{sentence[1:]}"
+
+
+def edits(diff: Diff) -> list[list[WordChange]]:
+    """What was added, removed or replaced, in reading order: neighbours are one spot."""
+    runs = groupby(diff.words, key=lambda word: word.kind == "kept")
+    return [list(spot) for kept, spot in runs if not kept]
+
+
+def _edit(diff: Diff, spot: list[WordChange]) -> str:
+    """What was done in one spot: “not” added, “good” removed, “dull” in place of “fine”."""
+    players = [tuple(player for word in spot for player in getattr(word, side)) for side in SIDES]
+    whole = replace(spot[0], before=players[0], after=players[1])
+    old, new = (f"“{one_line(text)}”" if text else "" for text in diff.text_of(whole))
+    if old and new:
+        return f"{new} in place of {old}"
+    return f"{new} added" if new else f"{old} removed"
 
 
 def _outcome(diff: Diff) -> str:
@@ -186,6 +225,11 @@ def _pair(explanation: Explanation, pair: tuple[int, int] | None) -> str:
     if pair is None:
         return ""
     return " and ".join(together.named(explanation, index) for index in pair)
+
+
+def nothing(diff: Diff) -> str:
+    """What stands in the place of the table where it would be empty."""
+    return f"No {diff.after.unit} changed what it contributes."
 
 
 def adding_up(diff: Diff) -> str:

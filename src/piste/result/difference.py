@@ -106,6 +106,18 @@ class Diff(AsJson, AsPage):
         order = sorted(self.words, key=lambda word: -abs(word.change))
         return order[: whole_number("n", n, 0)]
 
+    def error_of(self, words: Sequence[WordChange]) -> float | None:
+        """A bound on the standard error of the words' changes together; None where none is known.
+
+        Within one explanation errors are added, and the two explanations are independent.
+        """
+        sides = [
+            _worth(explanation, [player for word in words for player in getattr(word, side)])[1]
+            for side, explanation in (("before", self.before), ("after", self.after))
+        ]
+        known = [error for error in sides if error is not None]
+        return math.hypot(*known) if len(known) == len(sides) else None
+
     def text_of(self, word: WordChange) -> tuple[str, str]:
         """What stands there before and after, as it is written."""
         return _written(self.before, word.before), _written(self.after, word.after)
