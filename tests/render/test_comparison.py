@@ -73,6 +73,21 @@ def test_figures_of_one_text_that_hardly_differ_name_no_other_winner():
     assert said.verdict(comparison(measured=figures)).startswith("Trust slalom most here")
 
 
+def test_each_method_has_its_own_figure_best_first():
+    near = FIGURES["slalom"].deletion + 0.01
+    figures = {**FIGURES, "lime": Figures(near, 0.01, FIGURES["slalom"].removal_error)}
+    told = said.verdict(comparison(measured=figures))
+    assert told.startswith("Trust lime and slalom most here")
+    assert f"(deletion {near:.2f} and {near - 0.01:.2f})" in told
+    assert f"(removal error {FIGURES['slalom'].removal_error:.2f} each)" in told
+
+
+def test_the_star_is_explained_below_its_table():
+    shown = as_text(comparison(measured=FIGURES))
+    assert "* the best of its column" in shown
+    assert "*" not in as_text(comparison())
+
+
 def test_a_prediction_that_is_hardly_better_than_none_is_called_so():
     figures = {**FIGURES, "slalom": Figures(0.7, 0.01, 0.85), "lime": Figures(0.1, 0.01, 1.2)}
     told = said.verdict(comparison(measured=figures))

@@ -33,6 +33,7 @@ AGREEMENT = (
     "Spearman's rank correlation of the scores: 1 the same order, 0 unrelated, −1 reversed. Where "
     "a method takes no side, only the sizes of the scores are compared"
 )
+STAR = "* the best of its column; what reads the same is equally good"
 LEAST = 0.005  # a fall of the probability that is shown as more than 0.00
 ALIKE, PARTLY = 0.8, 0.5  # the lowest agreement of two methods that rank alike, or partly
 CLOSE = 0.02  # figures of one text that are no further apart say the same
@@ -158,32 +159,45 @@ def verdict(comparison: Comparison) -> str:
 
 
 def _useful_ranking(comparison: Comparison) -> list[str]:
-    """The methods that find words that matter, none of the others clearly better."""
+    """The methods that find words that matter, none of the others clearly better; best first."""
     found = {name: f.deletion for name, f in comparison.measured.items() if f.deletion is not None}
     least = max(LEAST, max(found.values(), default=0.0) - CLOSE)
-    return [name for name, deletion in found.items() if deletion >= least]
+    return sorted((name for name in found if found[name] >= least), key=lambda name: -found[name])
 
 
 def _useful_prediction(comparison: Comparison) -> list[str]:
-    """The methods that predict removals better than nothing, none of the others clearly better."""
+    """Those that predict removals better than nothing, none clearly better; best first."""
     known = {name: f.removal_error for name, f in comparison.measured.items()}
     found = {name: error for name, error in known.items() if error is not None and error < 1}
     most = min(found.values(), default=0.0) + CLOSE
-    return [name for name, error in found.items() if error <= most]
+    return sorted((name for name in found if found[name] <= most), key=lambda name: found[name])
 
 
 def _on_both(comparison: Comparison, names: Sequence[str]) -> str:
-    figures = comparison.measured[names[0]]
+    deletions, errors = _deletions(comparison, names), _errors(comparison, names)
     return (
         f"Trust {listed(names)} most here: no other method finds words that matter clearly more "
-        f"(deletion {figure(figures.deletion)}) or predicts clearly better what removing words "
-        f"does (removal error {_error(figures.removal_error)})."
+        f"(deletion {deletions}) or predicts clearly better what removing words does (removal "
+        f"error {errors})."
     )
 
 
-def _error(removal_error: float | None) -> str:
-    hardly = removal_error is not None and removal_error > HARDLY
-    return figure(removal_error) + (", hardly better than predicting no change" if hardly else "")
+def _deletions(comparison: Comparison, names: Sequence[str]) -> str:
+    return _each([figure(comparison.measured[name].deletion) for name in names])
+
+
+def _errors(comparison: Comparison, names: Sequence[str]) -> str:
+    errors = [comparison.measured[name].removal_error for name in names]
+    hardly = max(error or 0.0 for error in errors) > HARDLY
+    told = _each([figure(error) for error in errors])
+    return told + (", hardly better than predicting no change" if hardly else "")
+
+
+def _each(figures: Sequence[str]) -> str:
+    """The figures of several methods, in their order; said once where they read the same."""
+    if len(figures) > 1 and len(set(figures)) == 1:
+        return f"{figures[0]} each"
+    return listed(figures)
 
 
 def _on_ranking(comparison: Comparison, names: Sequence[str]) -> str:
@@ -192,15 +206,16 @@ def _on_ranking(comparison: Comparison, names: Sequence[str]) -> str:
             "No method finds words whose removal makes the label less probable: do not read "
             "the highlights as reasons."
         )
-    value = figure(comparison.measured[names[0]].deletion)
-    return f"Trust {listed(names)} on which words decide (deletion {value})."
+    return (
+        f"Trust {listed(names)} on which words decide (deletion {_deletions(comparison, names)})."
+    )
 
 
 def _on_prediction(comparison: Comparison, names: Sequence[str]) -> str:
     if not names:
         return "No method predicts what removing words does better than predicting no change."
-    error = _error(comparison.measured[names[0]].removal_error)
-    return f"Trust {listed(names)} on what removing words does (removal error {error})."
+    errors = _errors(comparison, names)
+    return f"Trust {listed(names)} on what removing words does (removal error {errors})."
 
 
 def measured_how(comparison: Comparison) -> str:
