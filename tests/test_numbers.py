@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import piste
-from piste.errors import OutputError, PisteError, SettingError
+from piste.errors import OutputError, PisteError, SettingError, several
 from tests.conftest import tiny_bert
 
 TEXT = "the film was good, the acting superb and the plot not bad"
@@ -156,3 +156,8 @@ def test_a_thousand_classes_are_not_listed_in_an_error(wordpiece) -> None:
     with pytest.raises(SettingError, match=r"Did you mean 'LABEL_\d+'.*and 97\d more") as caught:
         piste.explain(TEXT, asked, target="LABLE_7")
     assert len(str(caught.value)) < 600
+
+
+def test_things_are_counted_in_the_singular_and_the_plural():
+    assert [several(n, "text") for n in (0, 1, 1200)] == ["0 texts", "1 text", "1,200 texts"]
+    assert several(2, "pass") == "2 passes"

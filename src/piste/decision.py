@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from piste.arrays import BoolArray, FloatArray, IntArray, Ragged
-from piste.errors import InputError, OutputError, SettingError, choices
+from piste.errors import InputError, OutputError, SettingError, choices, several
 from piste.models.loading import as_classifier
 from piste.models.protocol import Classifier
 from piste.models.query import Query
@@ -143,8 +143,9 @@ def resolve_target(
     """
     labels = classifier.labels or tuple(f"class {i}" for i in range(len(logits)))
     if len(labels) != len(logits):
+        outputs = several(len(logits), "output")
         raise OutputError(
-            f"The model gives {len(logits)} outputs but has {len(labels)} labels.",
+            f"The model gives {outputs} but has {several(len(labels), 'label')}.",
             "Pass one label for each output, in their order.",
         )
     ranked = np.argsort(-logits, kind="stable")

@@ -125,6 +125,11 @@ def few(names: Sequence[object], most: int = 30) -> str:
     return printable(", ".join(map(str, names[:most])) + more)
 
 
+def several(count: int, thing: str) -> str:
+    """ "1 text", "1,200 texts"."""
+    return f"{count:,} {thing}{'' if count == 1 else 'es' if thing.endswith('s') else 's'}"
+
+
 def percent(share: float, digits: int = 0) -> str:
     """A share as a percentage, with a space before the sign."""
     return f"{100 * share:.{digits}f} %"

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from piste.arrays import FloatArray, IntArray
-from piste.errors import FileError
+from piste.errors import FileError, several
 from piste.files import write_atomic
 from piste.result.explanation import Player
 
@@ -54,7 +54,7 @@ class Lexicon:
         return len(self.words)
 
     def __repr__(self) -> str:
-        return f"<Lexicon of {len(self):,} {self.unit}s for {self.model}>"
+        return f"<Lexicon of {several(len(self), self.unit)} for {self.model}>"
 
     @cached_property
     def places(self) -> dict[Key, int]:

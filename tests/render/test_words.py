@@ -93,7 +93,7 @@ def test_no_r2_is_explained() -> None:
     few = sample(fidelity=Fidelity({"short": Agreement(None, 0.01, 1)}))
     assert "1 new short sequence is too few for an R²" in said(few)
     flat = sample(fidelity=Fidelity({"short": Agreement(None, 0.01, 9)}))
-    assert "The model's log-odds hardly changes on 9 new short sequences" in said(flat)
+    assert "The model's log-odds hardly change on 9 new short sequences" in said(flat)
     assert not any(statement.warning for statement in trust.statements(flat))
     assert "unknown" in trust.headline(flat)
 

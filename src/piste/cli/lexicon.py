@@ -7,6 +7,7 @@ import typer
 
 from piste.cli import options
 from piste.cli.common import loaded
+from piste.errors import several
 
 lexicon = typer.Typer(help="Fit the words of a corpus once, for many texts.", no_args_is_help=True)
 
@@ -50,7 +51,7 @@ def build(
         )
     facts = lexicon.facts
     typer.echo(
-        f"{len(lexicon):,} {unit}s of {facts['texts']:,} texts, from {facts['sequences']:,}"
-        f" sequences ({facts['tokens']:,} tokens)."
+        f"{several(len(lexicon), unit)} of {several(facts['texts'], 'text')}, from"
+        f" {several(facts['sequences'], 'sequence')} ({several(facts['tokens'], 'token')})."
     )
     typer.echo(f"Wrote {out}. Use it: piste explain TEXT --lexicon {out}")

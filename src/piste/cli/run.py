@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from piste.cli import options
-from piste.errors import SettingError, printable
+from piste.errors import SettingError, printable, several
 
 if TYPE_CHECKING:
     from piste.runs.manifest import Report
@@ -119,7 +119,8 @@ def _tell(report: "Report") -> None:
     """What was done, and how to go on."""
     if not report.made:
         typer.echo("Nothing to do: every text is already explained.")
-    typer.echo(f"{report.texts:,} texts in {report.folder}, {report.failed:,} of them failed.")
+    failed = f"{report.failed:,}" if report.failed else "none"
+    typer.echo(f"{several(report.texts, 'text')} in {report.folder}, {failed} failed.")
     if report.texts > report.failed:
         each = report.passes / (report.texts - report.failed)
         typer.echo(f"Cost: {each:,.1f} forward passes of a text on average.")
@@ -130,7 +131,7 @@ def _tell(report: "Report") -> None:
 def _tell_failures(report: "Report") -> None:
     """What went wrong, for who wants to hear of nothing else."""
     if report.failed:
-        typer.echo(f"piste: {report.failed:,} of {report.texts:,} texts failed.", err=True)
+        typer.echo(f"piste: {report.failed:,} of {several(report.texts, 'text')} failed.", err=True)
         _tell_reasons(report, err=True)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from piste.compare import Comparison
+from piste.errors import several
 from piste.mcp.tools import Trial
 from piste.render import together, trust, turns
 from piste.render.answer import sentence
@@ -231,7 +232,7 @@ def compared(comparison: Comparison) -> Compared:
         sum(one.cost.seconds for one in methods),
         f"Cost: {asked(*explanations)}"
         + (
-            f", and {comparison.protocol.forwards:,} sequences to measure"
+            f", and {several(comparison.protocol.forwards, 'sequence')} to measure"
             if comparison.protocol
             else ""
         )

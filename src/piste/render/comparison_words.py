@@ -9,6 +9,7 @@ import numpy as np
 
 from piste.arrays import FloatArray
 from piste.compare import Comparison, Figures
+from piste.errors import several
 from piste.render.answer import decided
 from piste.render.clean import one_line
 from piste.render.segments import Segment, excerpt, segments
@@ -226,5 +227,5 @@ def measured_how(comparison: Comparison) -> str:
     unit = comparison.first.unit
     return (
         f"Curves of up to {how.steps} points; {how.draws} removals of 1 to {how.most} random "
-        f"{unit}s; {how.forwards:,} sequences for all methods together."
+        f"{unit}s; {several(how.forwards, 'sequence')} for all methods together."
     )

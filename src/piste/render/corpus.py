@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from piste.errors import few
+from piste.errors import few, several
 from piste.render.clean import one_line, shorten, visible
 from piste.render.corpus_left_out import rare_pairs, rare_words
 from piste.render.corpus_tables import (
@@ -57,7 +57,7 @@ def headline(summary: Summary) -> str:
         "" if summary.right is None else f", {counted(summary.right)} right{of_checked(summary)}"
     )
     failed = f", {summary.failed:,} failed" if summary.failed else ""
-    words = f"{_number(len(summary.words), 'word')} of {_number(summary.texts, 'text')}"
+    words = f"{several(len(summary.words), 'word')} of {several(summary.texts, 'text')}"
     named = summary.labels and one_side(summary)
     side = f"; scores above 0 speak for “{one_line(summary.labels[-1])}”" if named else ""
     return f"{words}, {summary.model}{right}{failed}{side}"
@@ -67,10 +67,6 @@ def of_checked(summary: Summary) -> str:
     """ " (2 of 3 texts checked)", where some have no label that the model knows."""
     some = 0 < summary.checked < summary.texts - summary.failed
     return f" ({summary.checked:,} of {summary.texts:,} texts checked)" if some else ""
-
-
-def _number(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def notes(summary: Summary) -> list[str]:

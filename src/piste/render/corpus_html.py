@@ -13,6 +13,7 @@ import numpy as np
 from jinja2 import Environment
 from markupsafe import Markup
 
+from piste.errors import several
 from piste.render import words as said
 from piste.render.chart import Chart, scatter
 from piste.render.clean import one_line, visible
@@ -237,7 +238,7 @@ def _measure(word: Word, width: float) -> Measure:
         strength + error,
         said.signed(strength),
         "f" if strength > 0 else "a",
-        f"{one_line(word.word)}: {said.signed(strength)}, {word.texts:,} texts",
+        f"{one_line(word.word)}: {said.signed(strength)}, {several(word.texts, 'text')}",
     )
 
 

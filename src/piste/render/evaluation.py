@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from piste.errors import several
 from piste.files import write_atomic
 from piste.metrics import METRICS
 from piste.render.clean import one_line
@@ -134,7 +135,8 @@ def _page(evaluation: Evaluation) -> str:
         shown.append([view, *("-" if value != value else f"{value:.2f}" for value in row)])
     lines = "".join(f"* {markdown_cell(line)}\n" for line in verdicts(evaluation))
     failed = len(evaluation.failures())
-    note = f"{len(evaluation.rows)} texts, {failed} failures (failures.csv)."
+    texts = several(len(evaluation.rows), "text")
+    note = f"{texts}, {several(failed, 'failure')} (failures.csv)."
     return "\n".join([as_markdown(table(evaluation)), lines, as_markdown(shown), note, ""])
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from piste.errors import several
 from piste.metrics import METRICS
 from piste.render.clean import one_line
 from piste.render.figure import drawn, house_style, literal
@@ -58,10 +59,9 @@ def _figure(evaluation: Evaluation) -> Figure:
 def title(evaluation: Evaluation) -> str:
     """What was measured, in one line."""
     model = one_line(str(evaluation.settings.get("model", "")), 60)
-    many = "s" if len(evaluation.views) != 1 else ""
     of = f", {model}" if evaluation.settings.get("model") else ""
-    texts = "1 text" if len(evaluation.rows) == 1 else f"{len(evaluation.rows):,} texts"
-    return f"{len(evaluation.views)} method{many} on {texts}{of}"
+    texts = several(len(evaluation.rows), "text")
+    return f"{several(len(evaluation.views), 'method')} on {texts}{of}"
 
 
 def _metric(

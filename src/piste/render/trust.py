@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 
-from piste.decision import RAW
+from piste.decision import LOG_ODDS, RAW
 from piste.methods import METHODS
 from piste.methods.base import MORE_BUDGET
 from piste.methods.lime import NEAR
@@ -233,7 +233,8 @@ def _agreement(kind: str, check: Agreement, target: Target) -> str:
         verb = "is" if check.samples == 1 else "are"
         return f"Fidelity: unknown. {where} {verb} too few for an R² ({error})."
     if check.r2 is None:
-        flat = f"The model's {scale} hardly changes on {where}, so there is no R²"
+        verb = "change" if scale.startswith(LOG_ODDS) else "changes"
+        flat = f"The model's {scale} hardly {verb} on {where}, so there is no R²"
         return f"Fidelity: unknown. {flat} ({error})."
     if kind == GROUPS:
         return f"{_UNTESTED} (R² {_r2(check.r2)} on {where}, {error})."

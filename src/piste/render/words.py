@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from piste.decision import LOG_ODDS, RAW
+from piste.errors import several
 from piste.models.pairs import names_of
 from piste.render.clean import one_line
 from piste.result.explanation import Explanation, Player, Target
@@ -198,8 +199,8 @@ def cost(explanation: Explanation, counts: bool = True) -> str:
     spent = explanation.cost
     seconds = spent.query_seconds + spent.fit_seconds
     if explanation.elsewhere:
-        return f"not counted for {explanation.method}; {spent.forwards:,} sequences to check it"
-    said = f"{_sequences(spent.forwards)}, {spent.tokens:,} tokens"
+        return f"not counted for {explanation.method}; {_sequences(spent.forwards)} to check it"
+    said = f"{_sequences(spent.forwards)}, {several(spent.tokens, 'token')}"
     if spent.passes is not None:
         said = f"{asked(explanation)} of the full text" + (f" ({said})" if counts else "")
     return f"{said}, {seconds:.1f} s"
@@ -215,7 +216,7 @@ def asked(*explanations: Explanation, unit: str = "forward pass") -> str:
 
 
 def _sequences(count: int) -> str:
-    return "1 sequence" if count == 1 else f"{count:,} sequences"
+    return several(count, "sequence")
 
 
 def _passes(count: float, unit: str) -> str:

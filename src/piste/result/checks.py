@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from piste.arrays import BoolArray, FloatArray
-from piste.errors import PisteError, few
+from piste.errors import PisteError, few, several
 from piste.extras import versions
 from piste.result.explanation import Explanation
 from piste.result.facts import Fidelity
@@ -74,8 +74,8 @@ def of_scores(then: Explanation, again: Explanation) -> Check:
         found = f"the base differs: {bases[0]} recorded, {bases[1]} now"
         return Check("scores", FAILS, found, NOT_MADE)
     apart = max(float(_apart(then, again, name).max(initial=0.0)) for name in then.scores)
-    count = sum(map(len, then.scores.values()))
-    return Check("scores", HOLDS, f"{count:,} scores, equal within {apart:.1g}")
+    count = several(sum(map(len, then.scores.values())), "score")
+    return Check("scores", HOLDS, f"{count}, equal within {apart:.1g}")
 
 
 def of_answers(then: Explanation) -> Check | None:
@@ -146,7 +146,7 @@ def _other_scores(then: Explanation, again: Explanation, name: str, beyond: Bool
     worst = int(np.argmax(np.where(beyond, _apart(then, again, name), 0.0)))
     was, now = float(then.scores[name][worst]), float(again.scores[name][worst])
     word = few([then.players[worst].text])
-    found = f"{int(beyond.sum()):,} of {len(beyond):,} {name}s differ, most “{word}”"
+    found = f"{int(beyond.sum()):,} of {several(len(beyond), name)} differ, most “{word}”"
     advice = "Explain the text again, and look at both with piste diff."
     return Check("scores", FAILS, f"{found}: {signed(was)} recorded, {signed(now)} now", advice)
 
@@ -173,8 +173,8 @@ def of_errors(then: Explanation, again: Explanation) -> Check:
         told = ["not said" if one is None else f"±{100 * one:.2g} %" for one in sure]
         found = f"how sure the strongest scores are: {told[0]} recorded, {told[1]} now"
         return Check("errors", FAILS, found, NOT_MADE)
-    count = sum(map(len, then.errors.values()))
-    return Check("errors", HOLDS, f"{count:,} standard errors, as made again")
+    count = several(sum(map(len, then.errors.values())), "standard error")
+    return Check("errors", HOLDS, f"{count}, as made again")
 
 
 def _other_errors(was: FloatArray, now: FloatArray, size: float) -> BoolArray:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from piste.arrays import BoolArray, FloatArray
-from piste.errors import FileError, SettingError, printable
+from piste.errors import FileError, SettingError, printable, several
 from piste.options import WORDS_SHOWN, whole_number
 from piste.result.basics import Player, Row, Target
 from piste.result.facts import Cost, Fidelity, FitReport, Record, Stopped
@@ -332,7 +332,7 @@ class Explanation(AsJson, AsPage):
     def __repr__(self) -> str:
         what = f"{self.target.title!r}, {self.target.scale} {self.target.score:+.2f}"
         return printable(
-            f"<Explanation of {what}: {len(self.players)} {self.unit}s, {self.method}>"
+            f"<Explanation of {what}: {several(len(self.players), self.unit)}, {self.method}>"
         )
 
     def __str__(self) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 
 from piste.arrays import FloatArray
 from piste.data import DEFAULT, Columns, Example, Texts, held, read_examples, source_name
-from piste.errors import InputError, SettingError
+from piste.errors import InputError, SettingError, several
 from piste.methods.base import Method
 from piste.metrics import USUAL, find_metric
 from piste.metrics.naive_bayes import NaiveBayes
@@ -210,8 +210,9 @@ def _reference(plan: Plan, examples: Iterator[Example]) -> NaiveBayes:
 
     reference = NaiveBayes.fit(labelled())
     if len(reference.counts) < 2:
+        labels = several(len(reference.counts), "label")
         raise SettingError(
-            f"The training texts have {len(reference.counts)} labels, and Naive Bayes needs two.",
+            f"The training texts have {labels}, and Naive Bayes needs two.",
             "Name the column of the labels: Columns(label=...), --label-column.",
         )
     return reference

@@ -17,7 +17,7 @@ from typing import Any
 from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, get_token
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
-from piste.errors import FileError, SettingError, printable
+from piste.errors import FileError, SettingError, printable, several
 from piste.runs import shards
 from piste.runs.commits import COMMITS
 from piste.runs.commits import path as place
@@ -47,7 +47,7 @@ configs:
 
 # {title}
 
-Why `{model}` classified {texts:,} texts as it did: explanations by
+Why `{model}` classified {texts} as it did: explanations by
 piste {version}, method `{method}`, seed {seed}.
 {fidelity}
 
@@ -127,13 +127,13 @@ def card(folder: Path, manifest: dict[str, Any], repo: str) -> str:
     if r2:
         fidelity = (
             f"Median held-out R² on parts of the texts: {statistics.median(r2):.2f}"
-            f" ({len(r2):,} texts)."
+            f" ({several(len(r2), 'text')})."
         )
     model = re.sub(r"[`\n]", "", printable(manifest["model"]))
     return CARD.format(
         title=f"Explanations of {UNSAFE.sub('', model) or 'a model'}",
         model=model,
-        texts=manifest[ENDED],
+        texts=several(manifest[ENDED], "text"),
         version=manifest["versions"].get("piste", ""),
         method=manifest["method"],
         seed=manifest["seed"],

@@ -11,7 +11,7 @@ import numpy as np
 
 from piste.data import source_name
 from piste.decision import SameLabel, resolve_target
-from piste.errors import SettingError
+from piste.errors import SettingError, several
 from piste.extras import versions
 from piste.files import make_folder, write_atomic
 from piste.models.fingerprint import Sample, answer, fingerprint
@@ -97,7 +97,8 @@ def _check_extent(folder: Path, source: Source) -> None:
     if left < held:
         limited = "" if source.limit is None else f" (limit {source.limit:,})"
         raise SettingError(
-            f"{folder} holds results of {held:,} texts, and the data now has {left:,}{limited}.",
+            f"{folder} holds results of {several(held, 'text')}, and the data now has {left:,}"
+            f"{limited}.",
             "Give another folder, or delete this one to start again; a run deletes no results.",
         )
 

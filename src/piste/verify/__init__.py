@@ -12,7 +12,7 @@ from scipy.special import expit
 
 from piste.arrays import Ragged
 from piste.decision import LOG_ODDS
-from piste.errors import PisteError, few
+from piste.errors import PisteError, few, several
 from piste.lexicon import Lexicon
 from piste.methods.base import Method
 from piste.models.fingerprint import difference, identity
@@ -240,14 +240,15 @@ def _answers(trial: Trial) -> Check:
     if trial.in_windows:
         return Check("answers", UNKNOWN, "none are recorded of a text in windows")
     if len(trial.decision.players) != len(then.players):
-        found = f"{len(then.players)} {then.unit}s recorded, {len(trial.decision.players)} now"
+        count = several(len(then.players), then.unit)
+        found = f"{count} recorded, {len(trial.decision.players)} now"
         advice = "The model reads the text differently: explain it again."
         return Check("answers", FAILS, found, advice)
     parts, answers = zip(*recorded(then, trial.decision.query), strict=True)
     was = np.array(answers)
     apart = np.abs(trial.scores(Ragged.of(parts)) - was)
     wrong = apart > within * (1 + np.abs(was))
-    count = f"{len(was):,} recorded answer{'s' if len(was) > 1 else ''}"
+    count = several(len(was), "recorded answer")
     if not wrong.any():
         return Check("answers", HOLDS, f"{count}, equal within {float(apart.max()):.1g}")
     found = f"{int(wrong.sum()):,} of {count} differ, by up to {float(apart.max()):.3g}"

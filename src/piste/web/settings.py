@@ -7,7 +7,7 @@ import re
 import secrets
 from dataclasses import dataclass, replace
 
-from piste.errors import SettingError
+from piste.errors import SettingError, several
 from piste.options import whole_number
 
 LOCAL = "127.0.0.1"
@@ -72,7 +72,7 @@ class Settings:
             )
         if not self.is_local and len(self.token) < LEAST_TOKEN:
             raise SettingError(
-                f"A token of {len(self.token)} characters can be guessed.",
+                f"A token of {several(len(self.token), 'character')} can be guessed.",
                 f"Give at least {LEAST_TOKEN}, or leave it out and one is made.",
             )
         return self.token

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from piste.arrays import FloatArray
-from piste.errors import ModelError, OutputError, SettingError
+from piste.errors import ModelError, OutputError, SettingError, several
 from piste.models.backends.function import FunctionClassifier, from_function
 
 Embed = Callable[[list[str]], Any]  # texts -> vectors [texts, width]
@@ -156,7 +156,7 @@ def _as_vectors(given: Any, count: int) -> FloatArray:
         ) from error
     if vectors.ndim != 2 or len(vectors) != count or not vectors.shape[1]:
         raise OutputError(
-            f"The encoder was given {count} texts and returned shape {vectors.shape}.",
+            f"The encoder was given {several(count, 'text')} and returned shape {vectors.shape}.",
             f"Return one vector per text: shape ({count}, width).",
         )
     return vectors

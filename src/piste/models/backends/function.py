@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from piste.arrays import FloatArray, IntArray
-from piste.errors import OutputError, SettingError, choices
+from piste.errors import OutputError, SettingError, choices, several
 from piste.models.backends.asking import answered
 from piste.models.loading_errors import first_line
 from piste.models.protocol import Outputs, described
@@ -273,7 +273,7 @@ def _as_numbers(answer: Any, rows: int) -> FloatArray:
         ) from error
     if scores.ndim not in (1, 2) or len(scores) != rows or 0 in scores.shape:
         raise OutputError(
-            f"The function was given {rows} texts and returned shape {scores.shape}.",
+            f"The function was given {several(rows, 'text')} and returned shape {scores.shape}.",
             f"Return one row per text: shape ({rows}, classes) or ({rows},).",
         )
     return scores

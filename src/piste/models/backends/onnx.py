@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from piste.arrays import FloatArray, IntArray
-from piste.errors import ModelError, OutputError
+from piste.errors import ModelError, OutputError, several
 from piste.models import loading_errors
 from piste.models.backends import facts, openvino_runtime
 from piste.models.backends.facts import Facts
@@ -178,7 +178,7 @@ def _logits_of(graph: Any) -> Any:
     tables = [output for output in graph.outputs if output.get_partial_shape().rank == 2]
     if len(tables) != 1:
         raise ModelError(
-            f"The ONNX model has {len(tables)} outputs that could be logits.",
+            f"The ONNX model has {several(len(tables), 'output')} that could be logits.",
             'Export it with one, or call the right one "logits".',
         )
     return tables[0]
@@ -221,7 +221,8 @@ def _width(network: Network) -> int:
 def _agreeing(config: Any, width: int) -> Any:
     if width != config.num_labels:
         raise ModelError(
-            f"The ONNX model has {width} outputs, its config.json {config.num_labels} labels.",
+            f"The ONNX model has {several(width, 'output')}, its config.json"
+            f" {several(config.num_labels, 'label')}.",
             "They do not belong together: put the right config.json beside the model.",
         )
     return config
