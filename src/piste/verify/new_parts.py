@@ -72,8 +72,7 @@ def _judged(trial: Trial, drawn: list[BoolArray]) -> Check:
     if typical > LARGEST_RATIO * claimed + rounding:
         found = f"a typical error of {typical:.2g} on {len(gaps)} new parts, {claimed:.2g} recorded"
         return Check(NAME, FAILS, found, ADVICE)
-    told = "" if then.fidelity is None else f" ({claimed:.2g} recorded)"
-    return Check(NAME, HOLDS, f"{count}, typical error {typical:.2g}{told}")
+    return Check(NAME, HOLDS, f"{count}, typical error {typical:.2g}")
 
 
 def drawn_from(then: Explanation) -> list[BoolArray]:
