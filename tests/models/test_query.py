@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from piste.arrays import Ragged
 from piste.errors import OutputError, SettingError
-from piste.models.query import Meter, Query
+from piste.models.query import Query
+from piste.progress import Meter
 from piste.text.encoding import Encoding, Frame
 
 
