@@ -153,8 +153,11 @@ def test_probabilities_become_log_odds():
         (lambda t: np.zeros((len(t) + 1, 2)), "returned shape"),
         (lambda t: np.zeros((len(t), 2, 2)), "returned shape"),
         (lambda t: 3.0, "returned shape"),
-        (lambda t: ["good"] * len(t), "not numbers"),
-        (lambda t: None, "not finite|not numbers|returned shape"),
+        (lambda t: ["good"] * len(t), "returned text, not numbers"),
+        (lambda t: None, r"returned None\. Does it lack a return\? Return an array of numbers"),
+        (lambda t: [None] * len(t), "returned None in the place of a number"),
+        (lambda t: [{"label": "good", "score": 0.9}] * len(t), "returned a dict in the place of"),
+        (lambda t: [[0.1], [0.2, 0.3]], "not numbers"),
         (lambda t: [np.nan] * len(t), "not finite"),
         (lambda t: [np.inf] * len(t), "not finite"),
     ],
@@ -344,5 +347,5 @@ def test_a_function_may_fill_the_same_array_again():
 @pytest.mark.parametrize("answer", [["1", "2"], [1j, 2j], [object()]])
 def test_answers_that_are_no_numbers(answer):
     function = piste.from_function(lambda texts: (answer * len(texts))[: len(texts)])
-    with pytest.raises(piste.PisteError, match="not numbers"):
+    with pytest.raises(piste.PisteError, match=r"not numbers|in the place of a number"):
         piste.explain("a good film", function)

@@ -19,7 +19,8 @@ def test_an_error_of_the_functions_own_is_told_with_its_name_and_input():
     assert repr(f"{long[:80]}...") in told.value.cause
     assert isinstance(told.value.__cause__, ZeroDivisionError)
     with pytest.raises(
-        OutputError, match=r"3 inputs, of which the first is 'a'\. .*batch_tokens=1"
+        OutputError,
+        match=r"3 inputs, of which the first is 'a'\. .*explain\(.*batch_tokens=1\)",
     ):
         piste.predict(["a", "b", "c"], piste.from_function(broken))
 

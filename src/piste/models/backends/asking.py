@@ -6,6 +6,7 @@ from typing import Any
 from piste.errors import FunctionError, PisteError
 from piste.models.loading_errors import first_line, is_out_of_memory
 
+ALONE = "To ask it about one at a time: piste.explain(..., batch_tokens=1)."
 SHOWN, SAID = 80, 300  # characters of an input, and of what an error says
 
 
@@ -27,7 +28,7 @@ def _failed(name: str, inputs: int, first: str, error: Exception) -> FunctionErr
     shown = repr(first if len(first) <= SHOWN else f"{first[:SHOWN]}...")
     kind, said = type(error).__name__, _said(error)
     asked = shown if inputs == 1 else f"{inputs:,} inputs, of which the first is {shown}"
-    alone = "" if inputs == 1 else " With batch_tokens=1 it is asked about one at a time."
+    alone = "" if inputs == 1 else f" {ALONE}"
     what = kind if said in ("", kind) else f"{kind}: {said}"
     return FunctionError(
         f"The function {name!r} failed ({what}) when it was asked about {asked}.",

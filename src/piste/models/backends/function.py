@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from piste.arrays import FloatArray, IntArray
-from piste.errors import OutputError, SettingError, choices, several
+from piste.errors import OutputError, SettingError, choices, kind_of, several
 from piste.models.backends.asking import answered
 from piste.models.loading_errors import first_line
 from piste.models.protocol import Outputs, described
@@ -44,6 +44,7 @@ class Piece(NamedTuple):
     after: str = ""  # sent only where a sequence ends with this word
 
 
+RETURN = "Return an array of numbers: [n, classes] logits or [n] margins."
 PAIR = Piece("", "||")  # no word of a text: words are single characters or letters
 
 
@@ -260,23 +261,36 @@ def _as_numbers(answer: Any, rows: int) -> FloatArray:
     """What the function returned, as an array with one row a text."""
     if hasattr(answer, "detach"):  # a torch tensor, without importing torch
         answer = answer.detach().cpu().double()
+    if answer is None:
+        raise OutputError("The function returned None.", f"Does it lack a return? {RETURN}")
     try:
         # A copy: the function may fill the same array again.
         given = np.array(answer)
-        if given.dtype.kind not in "biuf":
-            raise TypeError(f"{given.dtype} has no order")
-        scores = given.astype(np.float64)
+        scores = None if _no_numbers(given) else given.astype(np.float64)
     except (TypeError, ValueError, RuntimeError) as error:
-        raise OutputError(
-            f"The function returned something that is not numbers: {error}.",
-            "Return an array: [n, classes] logits or [n] margins.",
-        ) from error
+        what = f"something that is not numbers: {first_line(error)}"
+        raise OutputError(f"The function returned {what}.", RETURN) from error
+    if scores is None:
+        raise OutputError(f"The function returned {_no_numbers(given)}.", RETURN)
     if scores.ndim not in (1, 2) or len(scores) != rows or 0 in scores.shape:
         raise OutputError(
             f"The function was given {several(rows, 'text')} and returned shape {scores.shape}.",
             f"Return one row per text: shape ({rows}, classes) or ({rows},).",
         )
     return scores
+
+
+def _no_numbers(given: Any) -> str:
+    """What an array holds in place of numbers; nothing where it holds numbers."""
+    if given.dtype.kind in "biuf":
+        return ""
+    if given.dtype.kind in "US":
+        return "text, not numbers"
+    others = [one for one in given.flat if not isinstance(one, int | float)]
+    if given.dtype.kind == "O" and others:
+        what = "None" if others[0] is None else kind_of(others[0])
+        return f"{what} in the place of a number"
+    return f"values of type {given.dtype}, not numbers"
 
 
 def _as_scores(answers: FloatArray, scale: Scale) -> FloatArray:
