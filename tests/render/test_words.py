@@ -6,7 +6,7 @@ import pytest
 
 from piste.render import trust, words
 from piste.result.explanation import Explanation, Target
-from piste.result.facts import Agreement, Cost, Fidelity, FitReport, Stopped
+from piste.result.facts import Agreement, Cost, Fidelity, FitReport, Stopped, r2_text
 from tests.render.samples import sample, weighted
 
 RAW = Target(0, "toxic", "raw score", -1.25, None, ("toxic",))
@@ -87,6 +87,15 @@ def test_low_fidelity_is_a_warning() -> None:
     assert "--method context" in warnings[0].text
     assert "R² 0.49" in said(poor)
     assert "poor" in trust.headline(poor)
+
+
+def test_an_r2_is_rounded_down_and_1_is_only_1() -> None:
+    shown = {1.0: "1.00", 0.9999999: "above 0.99", 0.9951: "above 0.99", 0.994: "0.99"}
+    shown |= {0.499: "0.49", 0.29: "0.29", -0.042: "−0.05", -11.0: "below −10"}
+    assert {r2: r2_text(r2) for r2 in shown} == shown
+    assert r2_text(0.9973, 4) == "0.9973"
+    assert r2_text(0.9999999, 4) == "above 0.9999"
+    assert r2_text(0.9999999, above="> ") == "> 0.99"
 
 
 def test_no_r2_is_explained() -> None:

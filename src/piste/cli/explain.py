@@ -125,6 +125,7 @@ def _check_threshold(r2: float | None) -> None:
 def _require(explanation: "Explanation", least: float, quiet: bool) -> None:
     """Exit with UNFAITHFUL where the explanation predicts the model worse than that."""
     from piste.render.trust import exact, more_effort
+    from piste.result.facts import r2_text
 
     fidelity = explanation.fidelity
     r2 = None if fidelity is None else fidelity.r2
@@ -132,7 +133,7 @@ def _require(explanation: "Explanation", least: float, quiet: bool) -> None:
         return
     if quiet:
         raise typer.Exit(UNFAITHFUL)
-    held = "The held-out R² is unknown" if r2 is None else f"The held-out R² is {r2:.3f}"
+    held = f"The held-out R² is {'unknown' if r2 is None else r2_text(r2, 3)}"
     wanted = f"--min-fidelity asks for {least:g}"
     typer.echo(f"piste: {held}; {wanted}. Try {more_effort(explanation)}.", err=True)
     raise typer.Exit(UNFAITHFUL)

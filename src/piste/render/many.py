@@ -20,6 +20,7 @@ from piste.render.plain import captured, plain
 from piste.render.segments import Segment, segments, shade
 from piste.render.shades import strengths
 from piste.result.explanation import Explanation
+from piste.result.facts import r2_text
 
 SHOWN_TEXT, SHOWN_PAGE = 12, 50  # texts
 NAMED = 5  # labels
@@ -71,7 +72,7 @@ def line(pairing: Pairing) -> Line:
         return Line(name, "not explained", why, "", text, [(one_line(result.text), "f", 0)], True)
     r2 = None if result.fidelity is None else result.fidelity.r2
     reasons = words.listed([f"“{one_line(row.name)}”" for row in answer.reasons(result)])
-    known = "–" if r2 is None else f"{r2:.2f}".replace("-", "−")
+    known = "–" if r2 is None else r2_text(r2, above="> ")
     return Line(name, answer.decided(result), reasons or "–", known, text, coloured(result))
 
 

@@ -13,7 +13,7 @@ from piste.models.pairs import MISREAD
 from piste.options import EFFORTS
 from piste.render.words import percent, signed, typical
 from piste.result.explanation import Explanation, Target
-from piste.result.facts import FEW_CHECKS, GROUPS, LOW, Agreement, Stopped
+from piste.result.facts import FEW_CHECKS, GROUPS, LOW, Agreement, Stopped, r2_text
 from piste.result.scores import score
 from piste.text.encoding import UNREAD, UNTOLD
 
@@ -165,7 +165,7 @@ def headline(explanation: Explanation) -> str:
     for kind, check in explanation.fidelity.checks.items():
         if kind == "convergence":
             return _agreement(kind, check, explanation.target)
-        figure = "" if check.r2 is None else f"R² {_r2(check.r2)} "
+        figure = "" if check.r2 is None else f"R² {r2_text(check.r2)} "
         if kind == GROUPS:
             parts.append(f"unknown for the text itself ({figure}on {_where(kind, 2)})")
             continue
@@ -189,7 +189,7 @@ def _fidelity(explanation: Explanation) -> list[Statement]:
 def _low(kind: str, r2: float, explanation: Explanation) -> str:
     """What a low R² means, and what to do about it."""
     meaning = _LOW.get(kind, "Do not rely on this explanation alone: it misses what the model does")
-    return f"{meaning} (R² {_r2(r2)}). {_act(explanation)}"
+    return f"{meaning} (R² {r2_text(r2)}). {_act(explanation)}"
 
 
 def _act(explanation: Explanation) -> str:
@@ -237,20 +237,13 @@ def _agreement(kind: str, check: Agreement, target: Target) -> str:
         flat = f"The model's {scale} hardly {verb} on {where}, so there is no R²"
         return f"Fidelity: unknown. {flat} ({error})."
     if kind == GROUPS:
-        return f"{_UNTESTED} (R² {_r2(check.r2)} on {where}, {error})."
-    return f"Fidelity: {rating(check.r2)}. R² {_r2(check.r2)} on {where} ({error})."
+        return f"{_UNTESTED} (R² {r2_text(check.r2)} on {where}, {error})."
+    return f"Fidelity: {rating(check.r2)}. R² {r2_text(check.r2)} on {where} ({error})."
 
 
 def _where(kind: str, samples: int) -> str:
     one, many = _KINDS.get(kind, (f"new sequence ({kind})", f"new sequences ({kind})"))
     return one if samples == 1 else many
-
-
-def _r2(r2: float) -> str:
-    # Rounded down, so that 0.998 never reads as perfect and 0.499 never as fair.
-    if r2 < -10:
-        return "below −10"
-    return f"{math.floor(r2 * 100) / 100:.2f}".replace("-", "−")
 
 
 def _whole_text(explanation: Explanation, advised: bool) -> list[Statement]:

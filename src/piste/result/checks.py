@@ -11,7 +11,7 @@ from piste.arrays import BoolArray, FloatArray
 from piste.errors import PisteError, few, several
 from piste.extras import versions
 from piste.result.explanation import Explanation
-from piste.result.facts import Fidelity
+from piste.result.facts import Fidelity, r2_text
 from piste.result.parts import Pair, PlayerSet
 from piste.result.scores import score
 
@@ -220,7 +220,7 @@ def _fidelity(fidelity: Fidelity | None) -> str:
     if fidelity is None:
         return "none"
     worst = fidelity.worst
-    r2 = "no R²" if worst.r2 is None else f"R² {worst.r2:.4g}"
+    r2 = "no R²" if worst.r2 is None else f"R² {r2_text(worst.r2, 4)}"
     return f"{r2} on {worst.samples:,} (typical error {worst.rmse:.2g})"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,18 @@ class Agreement:
     r2: float | None  # None where the model's answers do not vary, or are fewer than FEW_CHECKS
     rmse: float  # on the target's scale
     samples: int
+
+
+def r2_text(r2: float, digits: int = 2, above: str = "above ") -> str:
+    """An R², rounded down, so that 0.998 never reads as perfect and 0.499 never as fair.
+
+    Only 1 itself reads 1.00. above: what stands before 0.99 where it is nearer to 1 than to that.
+    """
+    if r2 < -10:
+        return "below −10"
+    parts, sign = 10**digits, above if r2 < 1 and round(r2, digits) >= 1 else ""
+    # A quotient may fall short of the number that it stands for: 0.29 * 100 is 28.999999999999996.
+    return f"{sign}{math.floor(round(r2 * parts, 9)) / parts:.{digits}f}".replace("-", "−")
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, ge
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
 from piste.errors import FileError, SettingError, printable, several
+from piste.result.facts import r2_text
 from piste.runs import shards
 from piste.runs.commits import COMMITS
 from piste.runs.commits import path as place
@@ -126,7 +127,7 @@ def card(folder: Path, manifest: dict[str, Any], repo: str) -> str:
     fidelity = "How well the explanations predict the model was not measured."
     if r2:
         fidelity = (
-            f"Median held-out R² on parts of the texts: {statistics.median(r2):.2f}"
+            f"Median held-out R² on parts of the texts: {r2_text(statistics.median(r2))}"
             f" ({several(len(r2), 'text')})."
         )
     model = re.sub(r"[`\n]", "", printable(manifest["model"]))
