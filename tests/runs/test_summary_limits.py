@@ -125,6 +125,18 @@ def test_words_that_turn_are_ordered_by_the_rarer_side_then_by_count(tmp_path):
     assert told.to_html().count('<small class="flag">both sides<') == 3
 
 
+def test_words_whose_turn_is_hardly_felt_are_not_said_to_turn(tmp_path):
+    """They turn surely, but by less than a tenth of what the strongest word does."""
+    summary = summary_of(tmp_path, together("not", "good", 3), 60)
+    strongest = sided([5.0] * 6)
+    felt, hardly = sided([0.6] * 4 + [-0.6] * 4), sided([2.0] * 4 + [-0.4] * 4)
+    assert felt.turns
+    assert hardly.turns
+    told = replace(summary, words=[strongest, felt, hardly])
+    assert told.turning() == [felt]
+    assert told.to_html().count('<small class="flag">both sides<') == 1
+
+
 def deciding(summary, *counts):
     """The sentence about wrong predictions, of words that decided so many each."""
     words = [Word(f"w{n}", "positive", 9, 9, effect=1.0, wrong=c) for n, c in enumerate(counts)]

@@ -36,3 +36,9 @@ def test_a_word_turns_where_enough_occurrences_surely_do(effects, turns):
     positive = sum(effect > 0 for effect in sure) / len(sure)
     assert word.sided == len(sure)
     assert word.flips == pytest.approx(min(positive, 1 - positive))
+
+
+def test_the_size_of_the_effects_on_the_smaller_side():
+    assert sided([2.0, 1.0, -0.5, -0.7, 0.01]).lesser == pytest.approx(0.6)
+    assert sided([0.3, 0.5, -2.0]).lesser == pytest.approx(0.4)
+    assert sided([1.0, 1.0]).lesser is None  # one side

@@ -37,11 +37,16 @@ POINTS = 20_000
 FOR, AGAINST = "#1f77d6", "#de6800"
 SECTIONS = (
     ("Strongest", "by the mean of the {score}", "strongest"),
-    ("On both sides", "the sign changes with the text", "turning"),
+    (
+        "On both sides",
+        "the sign changes with the text, and the effect is felt on both sides",
+        "turning",
+    ),
     ("Deciding wrong predictions", "the strongest word for a wrong label", "spoiling"),
     (
         "Spurious candidates",
-        "heavy words in {spurious} labelled texts or more, whose labels are like those of others",
+        "they weigh heavily, but the labels of the texts with them are like those of other texts"
+        " (words in at least {spurious} labelled texts)",
         "spurious",
     ),
 )

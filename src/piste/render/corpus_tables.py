@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from piste.render.clean import one_line
 from piste.render.corpus_left_out import cut_words, only_in, rare_pairs
@@ -21,7 +22,7 @@ NONE = 0.0005  # an error that is rounding
 SPEAKING = 6  # words named for a class
 MARKS = {  # what rows are marked with, and what the page's filter calls it
     "both sides": "on both sides (the rarer one in"
-    f" {counted(LESSER_SHARE)} or more of the sure occurrences)",
+    f" {counted(LESSER_SHARE)} or more of the sure occurrences; felt on both)",
     "mistakes": "decide wrong predictions",
     "spurious?": f"candidates for spurious words (in {SPURIOUS_TEXTS} labelled texts or more)",
 }
@@ -110,12 +111,16 @@ def page_tables(summary: Summary, most: int, scale: float) -> list[PageTable]:
 
 def _words(summary: Summary, most: int, scale: float) -> PageTable:
     listed = summary.listed(most)
-    spurious = {id(word) for word in summary.spurious()}
+    marked = {
+        "both sides": {id(word) for word in summary.turning()},
+        "mistakes": {id(word) for word in summary.spoiling()},
+        "spurious?": {id(word) for word in summary.spurious()},
+    }
     return PageTable.of(
         "words",
         "Words",
         "word",
-        [word_row(word, summary, scale, spurious=id(word) in spurious) for word in listed],
+        [word_row(word, summary, scale, marked) for word in listed],
         unit="words",
         why="Open a word for texts that hold it.",
         cut=cut_words(listed, summary),
@@ -123,21 +128,19 @@ def _words(summary: Summary, most: int, scale: float) -> PageTable:
 
 
 def word_row(
-    word: Word, summary: Summary, scale: float = 1.0, *, spurious: bool = False
+    word: Word,
+    summary: Summary,
+    scale: float = 1.0,
+    marked: Mapping[str, Container[int]] = MappingProxyType({}),
 ) -> TableRow:
-    """A word's row."""
-    marks = {
-        "both sides": word.turns,
-        "mistakes": word.wrong > 0,
-        "spurious?": spurious,
-    }
+    """A word's row. marked: the ids of the words that have each mark."""
     return TableRow(
         one_line(word.word),
         _word_cells(word, one_side=one_side(summary)),
         word.examples,
         _shade(word.strength, scale),
         _of_class(word.label, word.strength, summary),
-        tuple(mark for mark, holds in marks.items() if holds),
+        tuple(mark for mark, words in marked.items() if id(word) in words),
     )
 
 

@@ -30,7 +30,7 @@ FEW_LISTED = 3  # texts among whose strongest a pair is: one or two may be chanc
 FEW_PAIRS = 5  # that are listed in texts enough: where there are fewer, others are shown too
 UNRELATED = 0.2  # of the labels' share: a word that surely lifts it by less is unrelated
 HEAVY = 0.5  # importance above the average
-FELT = 0.1  # of the strongest word's effect: a candidate for a spurious word does as much
+FELT = 0.1  # of the strongest word's effect: what is named spurious, or on both sides, does as much
 SPURIOUS_TEXTS = 20  # labelled texts that a candidate for a spurious word is in, at least
 LISTED, LISTED_PAIRS = 1500, 500  # rows that have example texts
 
@@ -64,6 +64,11 @@ class Summary(AsJson, AsPage):
     def least_listed(self) -> int:
         """Among the strongest pairs of how many texts a pair must be."""
         return min(FEW_LISTED, self.least)
+
+    @property
+    def felt(self) -> float:
+        """The least effect that is worth a remark: a tenth of the strongest word's."""
+        return FELT * max((abs(word.strength) for word in self.words), default=0.0)
 
     @property
     def checked(self) -> int:
@@ -108,8 +113,16 @@ class Summary(AsJson, AsPage):
         return often + rare[: max(0, FEW_PAIRS - len(often))]
 
     def turning(self) -> list[Word]:
-        """Words whose scores surely change sign between texts, the most even first."""
-        turning = [word for word in self.words if word.turns]
+        """Words whose scores surely change sign between texts, the most even first.
+
+        On both sides they do a tenth of what the strongest word does, at least.
+        """
+        least = self.felt
+        turning = [
+            word
+            for word in self.words
+            if word.turns and (word.lesser is None or word.lesser >= least)
+        ]
         return sorted(turning, key=lambda word: (-word.flips, -word.sided))
 
     def spoiling(self) -> list[Word]:
@@ -123,7 +136,7 @@ class Summary(AsJson, AsPage):
 
         They move the score: by a tenth of what the strongest word does, at least.
         """
-        least = FELT * max((abs(word.strength) for word in self.words), default=0.0)
+        least = self.felt
         spurious = [w for w in self.words if abs(w.strength) >= least and _is_spurious(w)]
         return sorted(spurious, key=lambda word: -abs(word.strength))
 

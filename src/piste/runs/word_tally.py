@@ -43,6 +43,7 @@ class Word:
     effect_error: float | None = None
     sided: int = 0  # occurrences that are surely on one side, whichever
     flips: float = 0.0  # share of these that are on the rarer of the two sides
+    lesser: float | None = None  # the mean effect of the sure ones, in size, on the smaller side
     labelled: int = 0  # texts with a label in the data
     lift: float | None = None  # share of `label` among them, less that of all texts
     lift_error: float | None = None
@@ -87,6 +88,7 @@ class WordTally:
     in_context: bool = False  # whether occurrences have effects
     sided: int = 0  # occurrences that are surely on one side
     positive: int = 0  # of them
+    effects: FloatArray = field(default_factory=lambda: np.zeros(2))  # of them, below and above 0
     texts: int = 0
     labelled: int = 0
     of_label: int = 0
@@ -103,6 +105,8 @@ class WordTally:
         score, error = (numbers[5], numbers[6]) if self.in_context else (numbers[0], 0.0)
         self.sided += bool(abs(score) > ONE_SIDED * error or not self.in_context)
         self.positive += bool(score > ONE_SIDED * error)
+        if self.in_context and abs(score) > ONE_SIDED * error:
+            self.effects[int(score > 0)] += abs(score)
 
     def word(self, word: str, label: str, share: float | None) -> Word:
         """The means. share: of the label among all texts that have one."""
@@ -118,6 +122,9 @@ class WordTally:
             summed.effect_error = float(np.hypot(spread[5], np.sqrt(square[6] / self.count)))
         summed.sided = self.sided
         summed.flips = min(self.positive, self.sided - self.positive) / max(1, self.sided)
+        if self.in_context and 0 < self.positive < self.sided:
+            sides = np.array([self.sided - self.positive, self.positive])
+            summed.lesser = float((self.effects / sides).min())
         summed.labelled, summed.wrong = self.labelled, self.wrong
         if share is not None and self.labelled:
             summed.lift = float(self.of_label / self.labelled - share)
