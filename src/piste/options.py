@@ -61,10 +61,10 @@ def at_least(least: int) -> Check:
     return lambda name, given: whole_number(name, given, least)
 
 
-def share(name: str, given: Any) -> float:
+def share(name: str, given: Any, example: float = 0.1) -> float:
     """The check for a number above 0, up to 1."""
     if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given <= 1:
-        raise SettingError(f"{name} is {given!r}.", "Give a number above 0, up to 1: 0.1.")
+        raise SettingError(f"{name} is {given!r}.", f"Give a number above 0, up to 1: {example:g}.")
     return float(given)
 
 

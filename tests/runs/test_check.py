@@ -369,7 +369,7 @@ def test_mistakes_say_what_to_do(data, baseline, tmp_path):
         piste.check(data, classifier(), tmp_path)
     with pytest.raises(SettingError, match="repeats the settings of its baseline"):
         piste.check(data, classifier(), baseline, budget=5)
-    with pytest.raises(SettingError, match="alpha is 2"):
+    with pytest.raises(SettingError, match=r"alpha is 2.*up to 1: 0\.01\."):
         piste.check(data, classifier(), baseline, alpha=2)
     with pytest.raises(SettingError, match="least is -1"):
         piste.check(data, classifier(), baseline, least=-1)

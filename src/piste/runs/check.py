@@ -137,7 +137,7 @@ def _why(found: Matched) -> str:
 
 
 def _alpha(alpha: float) -> float:
-    return share("alpha", alpha)
+    return share("alpha", alpha, ALPHA)
 
 
 def _least(least: float | None) -> float | None:
