@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 import piste
 from piste.cli import app, progress
+from piste.result.facts import r2_text
 from tests.systems import posix_only
 
 TEXT = "The plot is thin but the acting is superb."
@@ -136,6 +137,11 @@ def test_help_and_version():
     assert run("--version").stdout.decode().strip() == f"piste {piste.__version__}"
 
 
+@pytest.mark.parametrize("command", [[], ["explain"], ["run"], ["lexicon", "build"]])
+def test_an_option_that_takes_no_value_has_no_type(command):
+    assert "bool" not in run(*command, "--help").stdout.decode().casefold()
+
+
 def test_help_loads_nothing_heavy():
     code = (
         "import sys; sys.argv = ['piste', '--help']\n"
@@ -216,7 +222,7 @@ def test_a_fidelity_can_be_asked_for(tmp_path):
     )
     assert low.exit_code == 3
     explanation = piste.Explanation.from_json(out)  # written all the same
-    assert f"The held-out R² is {explanation.fidelity.r2:.3f}" in low.stderr
+    assert f"The held-out R² is {r2_text(explanation.fidelity.r2, 3)}" in low.stderr
     assert "--min-fidelity asks for 1." in low.stderr
     assert "--effort thorough" in low.stderr
     fine = CliRunner().invoke(app, ["explain", text, "--min-fidelity", "-5"])

@@ -173,6 +173,13 @@ def test_doctor_names_the_choice(saved, monkeypatch):
     assert found.found.startswith("torch: 1.5 times as fast as OpenVINO here")
 
 
+def test_doctor_names_the_embedded_model_wherever_it_was_measured(monkeypatch):
+    """A cache may be shared by several installations."""
+    measured = [Speed(2.0, 1.0, name) for name in ("/other/clone/src/piste/models/demo", "my/demo")]
+    monkeypatch.setattr(speed, "known", lambda: iter(measured))
+    assert [found.what for found in diagnostics.backends()] == ["demo", "my/demo"]
+
+
 def test_what_was_measured_is_read_without_torch(saved, monkeypatch):
     measuring(monkeypatch, FAST)
     piste.load(saved)

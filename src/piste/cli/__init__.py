@@ -36,7 +36,19 @@ INTERRUPTED = 130  # what shells say of Ctrl-C
 
 
 class Plain(TyperGroup):
-    """The commands; values that fit no option are told in the words of all other mistakes."""
+    """The commands; values that fit no option are told in the words of all other mistakes.
+
+    Help shows no type of an option that takes no value: newer versions of typer call it <bool>.
+    """
+
+    def get_params(self, ctx: Any) -> Any:
+        return _without_types(super().get_params(ctx))
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        command = super().get_command(ctx, cmd_name)
+        for one in (command, *getattr(command, "commands", {}).values()):
+            _without_types([] if one is None else one.get_params(ctx))
+        return command
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -48,6 +60,14 @@ class Plain(TyperGroup):
                 raise
             name = getattr(error.param, "opts", None) or [str(error.param.name)]
             raise unfit(name[0], told()[0]) from None
+
+
+def _without_types(params: Any) -> Any:
+    """The options, those that take no value without a type beside them."""
+    for param in params:
+        if getattr(param, "is_flag", False):
+            param.metavar = ""
+    return params
 
 
 app = typer.Typer(
