@@ -158,6 +158,13 @@ def test_a_thousand_classes_are_not_listed_in_an_error(wordpiece) -> None:
     assert len(str(caught.value)) < 600
 
 
+@pytest.mark.parametrize("name", CONSTANT)
+def test_what_rounding_leaves_of_a_constant_model_reads_as_nothing(name):
+    shown = str(piste.explain(TEXT, piste.from_function(CONSTANT[name])))
+    assert "e−1" not in shown
+    assert "██" not in shown
+
+
 def test_things_are_counted_in_the_singular_and_the_plural():
     assert [several(n, "text") for n in (0, 1, 1200)] == ["0 texts", "1 text", "1,200 texts"]
     assert several(2, "pass") == "2 passes"

@@ -90,7 +90,13 @@ def test_low_fidelity_is_a_warning() -> None:
 
 
 def test_an_r2_is_rounded_down_and_1_is_only_1() -> None:
-    shown = {1.0: "1.00", 0.9999999: "above 0.99", 0.9951: "above 0.99", 0.994: "0.99"}
+    shown = {
+        1.0: "1.00",
+        0.9999999: "above 0.99",
+        1 - 1e-15: "above 0.99",
+        0.9951: "above 0.99",
+        0.994: "0.99",
+    }
     shown |= {0.499: "0.49", 0.29: "0.29", -0.042: "−0.05", -11.0: "below −10"}
     assert {r2: r2_text(r2) for r2 in shown} == shown
     assert r2_text(0.9973, 4) == "0.9973"

@@ -154,8 +154,8 @@ class _Scale:
 
     def column(self, place: float, width: int) -> int:
         """The edge between columns that is nearest to the place, from 0 to the width."""
-        span = self.high - self.low
-        share = (place - self.low) / span if span > 0 else 0.0
+        span, size = self.high - self.low, max(abs(self.low), abs(self.high))
+        share = (place - self.low) / span if span > words.ROUNDING * size else 0.0
         return round(min(max(share, 0.0), 1.0) * width) if math.isfinite(share) else 0
 
 

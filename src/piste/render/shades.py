@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from piste.arrays import FloatArray
-from piste.render.words import signed
+from piste.render.words import ROUNDING, signed
 from piste.result.explanation import Explanation
 from piste.result.scores import score
 
@@ -50,7 +50,7 @@ def strengths(explanation: Explanation, name: str | None = None) -> FloatArray:
     """Scores scaled to -1 .. 1 (weights: 0 .. 1); a score that is no number counts as 0."""
     name = name or explanation.primary
     scores, by = _finite(explanation, name), scale(explanation, name)
-    if by.full <= 0:
+    if by.full <= ROUNDING * abs(explanation.target.score):
         return np.zeros_like(scores)
     return np.clip((scores - by.none) / by.full, -1.0, 1.0)
 

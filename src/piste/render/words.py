@@ -12,6 +12,7 @@ from piste.result.explanation import Explanation, Player, Target
 from piste.result.scores import CLASS, score
 
 NOTHING = 1e-3  # of the largest number beside it: a smaller one reads 0.00
+ROUNDING = 1e-12  # of a score: what smaller numbers beside it are
 HARDLY = 5e-3  # of the largest, for numbers that two decimals do not show
 _SIDES = "Above 0 it speaks for {label}, below 0 against"
 _BOTH = "Above 0 it speaks for “{label}”, below 0 for “{rival}”"
@@ -106,8 +107,16 @@ def sides(target: Target) -> tuple[str, str]:
 
 
 def largest(explanation: Explanation, name: str) -> float:
-    """The largest of the scores of that name, in size; 0 where there is none."""
-    return max((abs(x) for x in explanation.scores[name].tolist() if math.isfinite(x)), default=0.0)
+    """The largest of the scores of that name, in size; 0 where there is none.
+
+    Where all are what rounding leaves of a score, as of a constant model: that score. Where that is
+    0 too: 1, beside which errors are rounding as well.
+    """
+    sizes = [abs(x) for x in explanation.scores[name].tolist() if math.isfinite(x)]
+    found, whole = max(sizes, default=0.0), abs(explanation.target.score)
+    if sizes and found == whole == 0:
+        return 1.0
+    return whole if found < ROUNDING * whole else found
 
 
 def give_or_take(error: float, largest: float = 0.0) -> str:

@@ -28,9 +28,11 @@ def r2_text(r2: float, digits: int = 2, above: str = "above ") -> str:
     """
     if r2 < -10:
         return "below −10"
-    parts, sign = 10**digits, above if r2 < 1 and round(r2, digits) >= 1 else ""
-    # A quotient may fall short of the number that it stands for: 0.29 * 100 is 28.999999999999996.
-    return f"{sign}{math.floor(round(r2 * parts, 9)) / parts:.{digits}f}".replace("-", "−")
+    parts = 10**digits
+    if r2 < 1 and round(r2, digits) >= 1:
+        return f"{above}{1 - 1 / parts:.{digits}f}"
+    # A product may fall short of the number that it stands for: 0.29 * 100 is 28.999999999999996.
+    return f"{math.floor(round(r2 * parts, 9)) / parts:.{digits}f}".replace("-", "−")
 
 
 @dataclass(frozen=True)
