@@ -19,7 +19,6 @@ from piste.render.corpus_left_out import rare_pairs, rare_words
 from piste.render.corpus_tables import (
     MEANINGS,
     TableRow,
-    one_side,
     pair_row,
     word_row,
 )
@@ -63,8 +62,7 @@ def headline(summary: Summary) -> str:
     )
     failed = f", {summary.failed:,} failed" if summary.failed else ""
     words = f"{several(len(summary.words), 'word')} of {several(summary.texts, 'text')}"
-    named = summary.labels and one_side(summary)
-    side = f"; scores above 0 speak for “{one_line(summary.labels[-1])}”" if named else ""
+    side = f"; scores above 0 speak for “{one_line(summary.side)}”" if summary.side else ""
     return f"{words}, {summary.model}{right}{failed}{side}"
 
 
@@ -219,7 +217,7 @@ def _figure(summary: Summary) -> Figure:
     axes.axvline(0, color="0.5", linewidth=0.8)
     axes.axhline(0, color="0.5", linewidth=0.8)
     _name(axes, words)
-    label = summary.labels[-1] if len(summary.labels) == 2 else "the label"
+    label = summary.side if len(summary.labels) > 1 and summary.side else "the label"
     axes.set_xlabel(literal(f"value: for {one_line(label)} →"))
     axes.set_ylabel("importance: weighs more →")
     axes.set_title(literal(one_line(headline(summary), 110)), fontsize=9)

@@ -81,10 +81,25 @@ def page(summary: Summary, most: int = LISTED) -> str:
         marks={mark: told for mark, told in MARKS.items() if _is_marked(tables, mark)},
         meanings={name: meaning for name, meaning in MEANINGS.items() if name in used},
         drawings=drawings(summary),
-        towards=f"for {one_line(summary.labels[-1], 20)}" if len(summary.labels) == 2 else "for",
+        sides=sides(summary),
         data=script_data(examples),
         without=without,
         scale=scale,
+    )
+
+
+def sides(summary: Summary) -> str:
+    """For what scores above 0 speak, as a sentence; empty where there is one number only."""
+    if summary.mirrored:
+        last, first = (f"“{one_line(label)}”" for label in reversed(summary.labels))
+        return f"Scores above 0 speak for {last}, below 0 for {first}."
+    if len(summary.labels) < 2:
+        return ""
+    if summary.side is not None:
+        return f"Scores above 0 speak for “{one_line(summary.side)}”, below 0 against."
+    return (
+        "A word is listed once for each class that its texts were explained for: scores above 0"
+        " speak for that class."
     )
 
 
@@ -117,7 +132,7 @@ def _is_marked(tables: Iterable[PageTable], mark: str) -> bool:
 def findings(summary: Summary) -> list[str]:
     """What the tables show, in a few sentences."""
     told = []
-    labels = summary.labels if len(summary.labels) == 2 else ()
+    labels = summary.labels if summary.mirrored else ()
     for label in reversed(labels):
         words = speaking(summary, label)
         if words:
@@ -202,12 +217,20 @@ def script_data(data: Any) -> Markup:
 def drawings(summary: Summary) -> list[Drawing]:
     """The charts of all words; of more than two labels, those of each class."""
     if one_side(summary):
-        told = summary.labels[-1] if summary.labels else ""
-        return [_drawing(None, told, summary.strongest())]
+        return [_drawing(None, summary.side or "", summary.strongest())]
     frequent = sorted(summary.classes, key=lambda one: -one.predicted)[:DRAWN_CLASSES]
     names = [one.label for one in frequent] or list(summary.labels[:DRAWN_CLASSES])
-    chosen = [(summary.labels.index(name), name, summary.strongest(name)) for name in names]
-    return [_drawing(*one) for one in chosen if one[2]]
+    chosen = [
+        (summary.labels.index(name), side, summary.strongest(side))
+        for name in names
+        for side in _told_for(name, summary)
+    ]
+    return [_drawing(*one) for one in chosen[:DRAWN_CLASSES] if one[2]]
+
+
+def _told_for(label: str, summary: Summary) -> list[str]:
+    """What the words of a label are told for: its contrasts, or the label itself."""
+    return [side for side, of in summary.sides.items() if of == label] or [label]
 
 
 def _drawing(number: int | None, label: str, words: Sequence[Word]) -> Drawing:

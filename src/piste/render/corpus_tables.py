@@ -136,7 +136,7 @@ def word_row(
     """A word's row. marked: the ids of the words that have each mark."""
     return TableRow(
         one_line(word.word),
-        _word_cells(word, one_side=one_side(summary)),
+        _word_cells(word, summary),
         word.examples,
         _shade(word.strength, scale),
         _of_class(word.label, word.strength, summary),
@@ -145,17 +145,22 @@ def word_row(
 
 
 def one_side(summary: Summary) -> bool:
-    """Whether all scores are towards the same label."""
-    return len(summary.labels) <= 2
+    """Whether all scores are towards the same label (or contrast)."""
+    return len(summary.labels) < 2 or summary.side is not None
 
 
-def _word_cells(word: Word, *, one_side: bool) -> dict[str, Cell]:
+def _towards(label: str, summary: Summary) -> Cell:
+    """What a row is told for, where rows differ in it; a contrast has two labels."""
+    return Cell("" if one_side(summary) else one_line(label, 20 if label in summary.labels else 45))
+
+
+def _word_cells(word: Word, summary: Summary) -> dict[str, Cell]:
     """A word's row by column."""
     effect = Cell("")
     if word.effect is not None and word.effect_error is not None:
         effect = Cell(signed(word.effect), word.effect, _error(word.effect_error, word.effect))
     return {
-        "towards": Cell("" if one_side else one_line(word.label, 20)),
+        "towards": _towards(word.label, summary),
         "texts": Cell(f"{word.texts:,}", word.texts),
         "effect": effect,
         "lin": Cell("") if word.effect is not None else Cell(signed(word.lin), word.lin),
@@ -191,10 +196,11 @@ def _shade(strength: float, scale: float) -> float:
 
 
 def _of_class(label: str, strength: float, summary: Summary) -> tuple[int, ...]:
-    """The class that it speaks for, of two; of more, the one that it is told for."""
+    """The class that it speaks for, of two that exclude each other; else the one it is told for."""
     labels = summary.labels
-    if len(labels) == 2:
+    if summary.mirrored:
         return (1 if strength > 0 else 0,)
+    label = summary.sides.get(label, label)
     return (labels.index(label),) if label in labels else ()
 
 
@@ -228,7 +234,7 @@ def pair_row(pair: WordPair, summary: Summary, scale: float = 1.0) -> TableRow:
     return TableRow(
         f"{one_line(pair.first, 24)} + {one_line(pair.second, 24)}",
         {
-            "towards": Cell("" if one_side(summary) else one_line(pair.label, 20)),
+            "towards": _towards(pair.label, summary),
             "texts": Cell(f"{pair.texts:,}", pair.texts),
             "together": Cell(signed(pair.effect), pair.effect, _error(pair.error, pair.effect)),
             "listed": Cell(f"{pair.listed:,}", pair.listed),
@@ -285,8 +291,8 @@ def _share(share: float | None) -> Cell:
 def speaking(summary: Summary, label: str, most: int = SPEAKING) -> list[str]:
     """The words that surely speak for a class, strongest first."""
     labels = summary.labels
-    sign = -1.0 if len(labels) == 2 and label == labels[0] else 1.0
-    told = labels[-1] if len(labels) == 2 else label
+    sign = -1.0 if summary.mirrored and label == labels[0] else 1.0
+    told = labels[-1] if summary.mirrored else label
     strongest = summary.strongest(told)
     sure = [word for word in strongest if sign * word.strength > 0 and word.is_sure]
     return [one_line(word.word, 20) for word in sure[:most]]

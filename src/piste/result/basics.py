@@ -2,6 +2,7 @@
 the table.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 NAMED = 3  # ways to write a word that its name holds
@@ -41,7 +42,21 @@ class Target:
     @property
     def title(self) -> str:
         """What is explained: "NUM", or "NUM rather than LOC"."""
-        return self.label if self.against is None else f"{self.label} rather than {self.against}"
+        return title(self.label, self.against)
+
+
+def title(label: str, against: str | None) -> str:
+    """What scores speak for: "NUM", or "NUM rather than LOC"."""
+    return label if against is None else f"{label} rather than {against}"
+
+
+def mirrored(labels: Sequence[str], outputs: str | None) -> bool:
+    """Whether what speaks against one of two labels speaks for the other.
+
+    outputs: what the model's outputs are (`models.protocol.Outputs`). Old files do not tell (None):
+    their two labels are taken for classes, which exclude each other.
+    """
+    return len(labels) == 2 and outputs in ("classes", None)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,15 @@ DECIDING = 5  # words
 
 
 @dataclass(frozen=True)
+class Side:
+    """Towards what the scores of a text are told, and the sign that they get by it."""
+
+    name: str  # a label, or a contrast: "NUM rather than LOC"
+    label: str
+    sign: float
+
+
+@dataclass(frozen=True)
 class ReadText:
     """What a summary reads of a text's row."""
 
@@ -25,11 +34,13 @@ class ReadText:
     score: float
     probability: float | None
     tells_pairs: bool
+    side: Side
+    checkable: bool  # whether the prediction can be compared with a label of the data
 
     @property
     def right(self) -> bool | None:
         known = self.label is not None and self.predicted is not None
-        return self.label == self.predicted if known else None
+        return self.label == self.predicted if known and self.checkable else None
 
 
 @dataclass
@@ -72,7 +83,7 @@ def counted(texts: Sequence[ReadText], labels: Sequence[str]) -> list[ClassCount
         return []
     predicted = Counter(text.predicted for text in known)
     labelled = Counter(text.label for text in known)
-    checked = Counter(text.predicted for text in known if text.label is not None)
+    checked = Counter(text.predicted for text in known if text.right is not None)
     right = Counter(text.predicted for text in known if text.right)
     return [
         ClassCounts(name, predicted[name], labelled[name], right[name], checked[name])

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from piste.data import DEFAULT as COLUMNS
+from piste.decision import RAW
 from piste.errors import FileError, SettingError, few
 from piste.extras import versions
 from piste.files import encodable, make_folder, write_atomic
@@ -23,7 +24,7 @@ from piste.runs.manifest import ENDED, MANIFEST
 from piste.runs.run import SHARD
 from piste.runs.run_summary import RunFacts, Table, summed_up
 from piste.runs.shards import Shard
-from piste.runs.store import ANOTHER, FORMAT
+from piste.runs.store import ANOTHER, FINGERPRINT, FORMAT
 from piste.runs.word_summary import Summary
 
 IN_MEMORY = "texts in memory"
@@ -95,12 +96,14 @@ def _manifest(pairings: Sequence[Pairing]) -> dict[str, Any]:
     """What the explanations were made with, as a run says it."""
     facts, first = _facts(pairings), _explained(pairings)[0]
     options = {} if first.record is None else first.record.options
+    known = {} if first.record is None else dict(first.record.fingerprint)
     return {
         "format": FORMAT,
         "data": IN_MEMORY,
         "split": "train",
         "columns": asdict(COLUMNS),
         "model": facts.model,
+        FINGERPRINT: {"outputs": facts.outputs} | known,
         "labels": facts.labels,
         "method": first.method,
         "settings": first.settings,
@@ -136,10 +139,34 @@ def _facts(pairings: Sequence[Pairing]) -> RunFacts:
                 f"These explanations are of more than one {what}: {few(several, 4)}.",
                 f"Take those of one {what} together.",
             )
+    _check_one_model(explanations)
     first = explanations[0]
     asked = None if first.record is None else first.record.options.get("target")
     labels = tuple(encodable(name) for name in first.target.labels)
-    return RunFacts(first.model, labels, ended=True, chosen=asked is not None)
+    return RunFacts(
+        first.model, labels, ended=True, chosen=asked is not None, outputs=_outputs(first)
+    )
+
+
+def _check_one_model(explanations: Sequence[Explanation]) -> None:
+    """Refuse models that only share a name: every lambda is called "<lambda>"."""
+    model = few([explanations[0].model])
+    labels = list(dict.fromkeys(few(one.target.labels, 4) for one in explanations))
+    kinds = {_outputs(one) for one in explanations} - {None}
+    if len({one.target.labels for one in explanations}) > 1 or len(kinds) > 1:
+        told = " and ".join(labels) if len(labels) > 1 else few(sorted(map(str, kinds)))
+        raise SettingError(
+            f"These explanations are of more than one model called {model}: {told}.",
+            "Take those of one model together; from_function(..., name=...) tells functions apart.",
+        )
+
+
+def _outputs(explanation: Explanation) -> str | None:
+    """What the outputs of the model are; None in files that do not tell."""
+    if explanation.target.scale == RAW:
+        return "raw"
+    record = explanation.record
+    return None if record is None else record.fingerprint.get("outputs")
 
 
 def _shard(

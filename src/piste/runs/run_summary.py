@@ -20,9 +20,11 @@ import numpy as np
 from piste.data import label_number
 from piste.errors import FileError
 from piste.files import encodable
+from piste.result.basics import mirrored, title
 from piste.runs import shards
 from piste.runs.class_summary import (
     ReadText,
+    Side,
     class_places,
     counted,
     mistake_places,
@@ -38,7 +40,7 @@ from piste.runs.word_tally import WordTally, numbers_of
 COLUMNS = ("index", "word", "value", "importance", "lin", "value_error", "importance_error")
 IN_CONTEXT = ("effect", "effect_error")  # of a run with context
 WHERE = ("index", "word", "start", "end")
-TEXT_COLUMNS = ("index", "id", "target", "label", "score", "probability", "error")
+TEXT_COLUMNS = ("index", "id", "target", "against", "label", "score", "probability", "error")
 Rows = dict[str, list[Any]]
 Table = dict[str, list[Any]]
 Read = Callable[..., Iterator[Table]]  # of (kind, columns, optional): the tables of a run, in order
@@ -55,6 +57,11 @@ class RunFacts:
     chosen: bool  # the explained class was chosen, and need not be the predicted one
     outputs: str | None = None  # what the model's outputs are; None where nothing tells
     raw: dict[str, Any] = field(default_factory=dict)  # everything that it was made with
+
+    @property
+    def mirrored(self) -> bool:
+        """Whether what speaks against one label speaks for the other."""
+        return mirrored(self.labels, self.outputs)
 
 
 @dataclass
@@ -80,8 +87,8 @@ def summed_up(source: str, facts: RunFacts, read: Read) -> Summary:
     for rows in by_text(read, COLUMNS, IN_CONTEXT):
         text = tallies.texts.get(rows["index"][0])
         if text is not None:
-            _tally(rows, text, facts.labels, tallies)
-    _count_pairs(read, facts.labels, tallies)
+            _tally(rows, text, tallies)
+    _count_pairs(read, tallies)
     summary = _summed(source, facts, tallies)
     _add_examples(read, summary, tallies)
     return summary
@@ -92,6 +99,7 @@ def _summed(source: str, manifest: RunFacts, tallies: _Tallies) -> Summary:
     known = [text for text in texts if text.label is not None]
     checked = [text for text in known if text.right is not None]
     shares = {name: sum(t.label == name for t in known) / len(known) for name in labels if known}
+    told = {text.side.name: text.side.label for text in texts}
     strange = {text.given for text in texts if text.given is not None and text.label is None}
     return Summary(
         source=source,
@@ -102,10 +110,12 @@ def _summed(source: str, manifest: RunFacts, tallies: _Tallies) -> Summary:
         right=sum(bool(text.right) for text in checked) / len(checked) if checked else None,
         strange=tuple(sorted(strange)),
         ended=manifest.ended,
-        words=[tally.word(*key, shares.get(key[1])) for key, tally in tallies.words.items()],
+        words=[tally.word(*key, shares.get(told[key[1]])) for key, tally in tallies.words.items()],
         pairs=tallies.pairs.pairs(),
         classes=counted(texts, labels),
         mistakes=mistaken(texts, tallies.deciding),
+        outputs=manifest.outputs,
+        sides=told,
     )
 
 
@@ -128,45 +138,61 @@ def read_manifest(folder: Path) -> RunFacts:
 
 def _read_texts(read: Read, manifest: RunFacts, tallies: _Tallies) -> None:
     """The texts by number, how many failed, and the pairs of words of all."""
-    labels = manifest.labels
+    labels, several = manifest.labels, manifest.outputs == "labels"
+    numbers = len(labels) < 2 or manifest.outputs == "raw"  # neither right nor wrong
     for table in read(shards.TEXTS, TEXT_COLUMNS, ["pairs"]):
         pairs = table.get("pairs", [None] * len(table["index"]))
         cells = zip(*(table[column] for column in TEXT_COLUMNS), pairs, strict=True)
-        for index, name, target, given, score, probability, error, of_text in cells:
+        for index, name, target, against, given, score, probability, error, of_text in cells:
             if error is not None:
                 tallies.failed += 1
                 continue
             predicted = predicted_label(target, score, manifest)
-            given = given if len(labels) > 1 else None  # a number is neither right nor wrong
+            given = None if numbers else given
             tallies.texts[index] = ReadText(
                 index=index,
                 id=name,
                 target=target,
                 predicted=predicted,
-                label=named_label(given, labels),
+                label=(label := named_label(given, labels)),
                 given=given,
                 score=score,
                 probability=probability,
                 tells_pairs=of_text is not None,
+                side=(told := side(target, against, manifest)),
+                # A chosen label that others do not exclude says nothing of those.
+                checkable=not (several and manifest.chosen) or label == target,
             )
-            tallies.pairs.add(of_text or (), index, *_side(target, labels))
+            tallies.pairs.add(of_text or (), index, told.name, told.sign)
 
 
 def predicted_label(target: str, score: float, manifest: RunFacts) -> str | None:
-    """The predicted label, as far as a row tells it: a chosen class may not be the predicted."""
+    """The predicted label, as far as a row tells it: a chosen class may not be the predicted.
+
+    Of a label that others do not exclude, whether the model says it: "toxic", "not toxic". Numbers
+    predict no label.
+    """
     labels = manifest.labels
+    if manifest.outputs == "raw" and len(labels) > 1:
+        return None
+    if manifest.outputs == "labels":
+        return target if score > 0 else f"not {target}"
     if not manifest.chosen:
         return target
-    if len(labels) != 2 or target not in labels:
+    if not manifest.mirrored or target not in labels:
         return None
     return target if score > 0 else labels[1 - labels.index(target)]
 
 
-def _side(target: str, labels: tuple[str, ...]) -> tuple[str, float]:
-    """The label towards which scores are told, and the sign that they get by it."""
-    if len(labels) != 2:
-        return target, 1.0
-    return labels[-1], 1.0 if target == labels[-1] else -1.0
+def side(target: str, against: str | None, manifest: RunFacts) -> Side:
+    """Towards what scores are told: the last of two labels that exclude each other, or the target.
+
+    Contrasts with different labels are different numbers, and are told apart.
+    """
+    if not manifest.mirrored:
+        return Side(title(target, against), target, 1.0)
+    last = manifest.labels[-1]
+    return Side(last, last, 1.0 if target == last else -1.0)
 
 
 def named_label(label: str | None, labels: tuple[str, ...]) -> str | None:
@@ -187,8 +213,8 @@ def by_text(read: Read, columns: tuple[str, ...], optional: tuple[str, ...]) -> 
                 yield {name: cells[first:end] for name, cells in table.items()}
 
 
-def _tally(rows: Rows, text: ReadText, labels: tuple[str, ...], tallies: _Tallies) -> None:
-    label, sign = _side(text.target, labels)
+def _tally(rows: Rows, text: ReadText, tallies: _Tallies) -> None:
+    label, sign = text.side.name, text.side.sign
     scores = _scores(rows)
     numbers, in_context = numbers_of(rows, len(scores), sign), "effect" in rows
     squares = numbers**2
@@ -209,7 +235,7 @@ def _tally(rows: Rows, text: ReadText, labels: tuple[str, ...], tallies: _Tallie
             seen.add(word)
             tally.texts += 1
             tally.labelled += text.label is not None
-            tally.of_label += text.label == label
+            tally.of_label += text.label == text.side.label
 
 
 def _scores(rows: Rows) -> list[float]:
@@ -217,14 +243,14 @@ def _scores(rows: Rows) -> list[float]:
     return [score or 0.0 for score in rows["effect" if "effect" in rows else "lin"]]
 
 
-def _count_pairs(read: Read, labels: tuple[str, ...], tallies: _Tallies) -> None:
+def _count_pairs(read: Read, tallies: _Tallies) -> None:
     """Count the texts that hold both words of a pair, wherever pairs are known."""
     if not tallies.pairs.listed:
         return
     for rows in by_text(read, ("index", "word"), ()):
         text = tallies.texts.get(rows["index"][0])
         if text is not None and text.tells_pairs:
-            tallies.pairs.meet(rows["word"], _side(text.target, labels)[0])
+            tallies.pairs.meet(rows["word"], text.side.name)
 
 
 def _add_examples(read: Read, summary: Summary, tallies: _Tallies) -> None:
@@ -240,8 +266,7 @@ def _add_examples(read: Read, summary: Summary, tallies: _Tallies) -> None:
         index = rows["index"][0]
         if index in wanted:
             text = tallies.texts[index]
-            sign = _side(text.target, summary.labels)[1]
-            scores = [sign * score for score in _scores(rows)]
+            scores = [text.side.sign * score for score in _scores(rows)]
             for place, rank, slots in wanted[index]:
                 slots[rank] = _excerpt(text, pieces(rows, scores, place.positions))
     for examples, slots in shown:

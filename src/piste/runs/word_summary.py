@@ -1,8 +1,8 @@
 """Summarise a run or a lexicon by words: mean scores, changes of sign, wrong predictions, and
 which words act together.
 
-Values are told towards one label, the last of two; of more labels every word is told for each
-label that it was explained towards.
+Values are told towards one label, the last of two that exclude each other; of others every word is
+told for each label (or contrast of two) that it was explained towards.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 
 from piste.errors import FileError
 from piste.lexicon import Lexicon
+from piste.result.basics import mirrored
 from piste.result.exports import data_frame
 from piste.result.written import AsJson, AsPage
 from piste.runs.class_summary import ClassCounts, Mistakes
@@ -51,6 +52,22 @@ class Summary(AsJson, AsPage):
     pairs: list[WordPair] = field(default_factory=list, repr=False)
     classes: list[ClassCounts] = field(default_factory=list, repr=False)
     mistakes: list[Mistakes] = field(default_factory=list, repr=False)
+    outputs: str | None = None  # of the model: "classes", "labels", "raw"; None: not known
+    sides: dict[str, str] = field(default_factory=dict, repr=False)  # what words are told for, and
+    # the label that it is: of "NUM rather than LOC", NUM
+
+    @property
+    def mirrored(self) -> bool:
+        """Whether what speaks against one label speaks for the other."""
+        return mirrored(self.labels, self.outputs)
+
+    @property
+    def side(self) -> str | None:
+        """The label (or contrast) towards which all scores are told; None where that differs."""
+        if len(self.labels) < 2 or self.mirrored:
+            return self.labels[-1] if self.labels else None
+        told = {word.label for word in self.words}
+        return told.pop() if len(told) == 1 else None
 
     @property
     def least(self) -> int:
@@ -225,4 +242,5 @@ def _of_lexicon(lexicon: Lexicon, source: str) -> Summary:
         for index in range(len(lexicon))
     ]
     texts = int(lexicon.facts.get("texts", 0))
-    return Summary(source, lexicon.model, labels, texts, 0, None, (), True, words)
+    outputs = lexicon.fingerprint.get("outputs")
+    return Summary(source, lexicon.model, labels, texts, 0, None, (), True, words, outputs=outputs)
