@@ -31,7 +31,6 @@ from piste.runs.run_comparison import (
     RunTables,
     compared,
     matched,
-    mirrored,
     same_target,
 )
 from piste.runs.run_lexicon import LEXICON, StageProgress
@@ -240,7 +239,7 @@ def _towards_the_same(
 
     Of two labels that exclude each other none is: what speaks against one speaks for the other.
     """
-    if mirrored(before.manifest):
+    if before.manifest.mirrored:
         return after
     other = {
         index

@@ -21,7 +21,14 @@ from piste.arrays import FloatArray
 from piste.result.facts import LOW
 from piste.runs import shards
 from piste.runs.model_change import FEW, FidelityChange, Flip, Limits, ModelChange, Shift
-from piste.runs.run_summary import RunFacts, by_text, named_label, predicted_label, read_manifest
+from piste.runs.run_summary import (
+    RunFacts,
+    by_text,
+    named_label,
+    predicted_label,
+    read_manifest,
+    side,
+)
 from piste.runs.shards import MOST_PAIRS
 from piste.runs.shifts import Key, Tally, beyond_chance, moved, needed
 from piste.runs.word_summary import summarise
@@ -152,11 +159,6 @@ def compared(
     )
 
 
-def mirrored(manifest: RunFacts) -> bool:
-    """Whether what speaks against one label speaks for the other."""
-    return len(manifest.labels) == 2 and manifest.outputs in ("classes", None)
-
-
 def same_target(before: Row, after: Row) -> bool:
     return all(before[name] == after[name] for name in ("target_index", "against"))
 
@@ -165,14 +167,13 @@ def _tells(before: RunTables, after: RunTables, index: int) -> bool:
     """Whether both explanations of a text can be relied on, and speak of the same number."""
     rows = before.explained(index), after.explained(index)
     reliable = all(row["r2"] is None or row["r2"] >= LOW for row in rows)
-    return reliable and (mirrored(before.manifest) or same_target(*rows))
+    return reliable and (before.manifest.mirrored or same_target(*rows))
 
 
 def _side(row: Row, manifest: RunFacts) -> tuple[str, float]:
-    """The label towards which effects are told, and the sign that they get by it."""
-    if not mirrored(manifest):
-        return row["target"], 1.0
-    return manifest.labels[-1], 1.0 if row["target"] == manifest.labels[-1] else -1.0
+    """The label (or contrast) towards which effects are told, and the sign that they get by it."""
+    told = side(row["target"], row["against"], manifest)
+    return told.name, told.sign
 
 
 def _tallied(
@@ -321,11 +322,10 @@ def _fidelity(before: RunTables, after: RunTables, both: Sequence[int]) -> Fidel
 def _flips(before: RunTables, after: RunTables, both: Sequence[int]) -> Iterator[Flip]:
     for index in both:
         was, now = before.texts[index], after.texts[index]
-        decided = [
-            predicted_label(row["target"], row["score"], run.manifest)
-            for row, run in ((was, before), (now, after))
-        ]
         told = before.explained(index), after.explained(index)  # of the same label
+        # Of labels that do not exclude each other, another may come first with no decision turned.
+        rows = told if before.manifest.outputs == "labels" else (was, now)
+        decided = [predicted_label(r["target"], r["score"], before.manifest) for r in rows]
         scores = [_side(row, before.manifest)[1] * row["score"] for row in told]
         moved = abs(scores[0] - scores[1])
         if None not in decided and decided[0] != decided[1] and moved >= TURNED:
