@@ -2,7 +2,10 @@
 
 import pytest
 
+import piste
+from piste.render.corpus_tables import page_tables
 from piste.runs.pair_summary import PairTally
+from tests.runs.planted_run import PlantedText, write_run
 
 
 def test_pairs_that_differ_by_capitals_are_one():
@@ -27,3 +30,42 @@ def test_pairs_that_differ_by_capitals_are_one():
     assert (both.texts, both.listed, turned.texts) == (5, 4, 1)
     assert both.effect == pytest.approx((1 + 2 + 3 + 4) / 5)
     assert [place.text for place in tally.places(both)] == [3, 2, 1]
+
+
+def pairs_of(effects, interaction, tmp_path):
+    words = [PlantedText(["dull", "and", "bad"], [effects[0], 0.0, effects[1]],
+                         pairs=[(0, 2, interaction)])] * 6  # fmt: skip
+    return piste.summarise(write_run(tmp_path, words))
+
+
+@pytest.mark.parametrize(
+    ("effects", "interaction", "how"),
+    [
+        ((-2.0, -1.0), 1.04, "overlap"),
+        ((-2.0, -1.0), -1.04, "reinforce"),
+        ((2.0, 1.0), 1.04, "reinforce"),
+        ((2.0, 1.0), -1.04, "overlap"),
+        ((-2.0, 1.0), -1.04, "dull weakens bad"),
+        ((-2.0, 1.0), 1.04, "bad weakens dull"),
+        ((0.0, 1.0), 1.04, ""),
+    ],
+)
+def test_a_pair_says_what_its_words_do_to_each_other(effects, interaction, how, tmp_path):
+    """The interaction alone does not tell it: of two words against the label, above 0 is less."""
+    summary = pairs_of(effects, interaction, tmp_path)
+    (row,) = next(table.rows for table in page_tables(summary, 9, 1.0) if table.key == "pairs")
+    assert row.cells["how"].text == how
+    assert how in str(summary)
+    assert ("how:" in str(summary)) == bool(how)
+    assert "below 0 they say less" not in str(summary) + summary.to_html()
+
+
+def test_capitals_make_no_other_word(tmp_path):
+    texts = [PlantedText(["Not", "good"], [-1.0, 2.0], pairs=[(0, 1, -2.0)])] * 3
+    texts += [PlantedText(["not", "Good"], [-3.0, 2.0], pairs=[(0, 1, -2.0)])] * 3
+    summary = piste.summarise(write_run(tmp_path, texts))
+    mean, error = summary.mean_effect("NOT", "positive")
+    assert mean == pytest.approx(-2.0)
+    assert 0 < error < 0.01
+    assert summary.mean_effect("nothing", "positive") is None
+    assert "not weakens good" in str(summary).lower()

@@ -172,7 +172,7 @@ def as_text(summary: Summary) -> str:
 def _table(lines: Sequence[Sequence[str]]) -> Table:
     table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0), pad_edge=False)
     for name in lines[0]:
-        side = name in ("word", "words", "towards")
+        side = name in ("word", "words", "towards", "how")
         table.add_column(name, justify="left" if side else "right", no_wrap=True)
     for row in lines[1:]:
         table.add_row(*(Text(visible(cell)) for cell in row))

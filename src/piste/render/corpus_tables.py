@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from piste.render.clean import one_line
 from piste.render.corpus_left_out import cut_words, only_in, rare_pairs
+from piste.render.corpus_relations import relation
 from piste.render.html import level
 from piste.render.words import counted, give_or_take, signed
 from piste.runs.class_summary import ClassCounts, Mistakes
@@ -36,8 +37,10 @@ MEANINGS = {
     "lift": "how much more often its texts have the label in the data, in percentage points (for"
     f" words in {FEW_TEXTS} labelled texts or more)",
     "wrong": "wrong predictions for which this is the strongest word",
-    "together": "the interaction, on average over all texts with both words; below 0 they say less"
-    " together",
+    "together": "the interaction, on average over all texts with both words: what the two say"
+    " beyond what each says by itself, above 0 for the label, below 0 against it",
+    "how": "what that means for two words that each speak for the label or against it on average:"
+    " they reinforce each other; they overlap, and say less together; or one weakens the other",
     "listed": f"texts in which the pair is among the {MOST_PAIRS} strongest",
     "where listed": "the mean over these texts only, which are the pair's strongest cases",
     "precision": "of the texts predicted so, the share labelled so in the data",
@@ -237,6 +240,7 @@ def pair_row(pair: WordPair, summary: Summary, scale: float = 1.0) -> TableRow:
             "towards": _towards(pair.label, summary),
             "texts": Cell(f"{pair.texts:,}", pair.texts),
             "together": Cell(signed(pair.effect), pair.effect, _error(pair.error, pair.effect)),
+            "how": Cell(relation(pair, summary)),
             "listed": Cell(f"{pair.listed:,}", pair.listed),
             "where listed": Cell(signed(pair.listed_effect), pair.listed_effect),
         },

@@ -74,7 +74,11 @@ def _relation(explanation: Explanation, pair: Pair, first: str, second: str) -> 
     if turned is not None:
         names = (first, second) if turned.index == pair.first else (second, first)
         return _only(explanation, *names, with_other=turned.with_other > 0)
-    agree = [_agrees(explanation, index, pair) for index in (pair.first, pair.second)]
+    effects, errors = explanation.scores["effect"], explanation.errors["effect"]
+    agree = [
+        agrees(float(effects[index]), float(errors[index]), pair.effect)
+        for index in (pair.first, pair.second)
+    ]
     if None in agree:
         return f"{first} and {second} act together"
     if agree[0] == agree[1]:
@@ -82,12 +86,9 @@ def _relation(explanation: Explanation, pair: Pair, first: str, second: str) -> 
     return f"{first} weakens {second}" if agree[0] else f"{second} weakens {first}"
 
 
-def _agrees(explanation: Explanation, index: int, pair: Pair) -> bool | None:
-    """Whether a player's effect is on the side of the interaction; None where it is chance."""
-    effect, error = (
-        float(values["effect"][index]) for values in (explanation.scores, explanation.errors)
-    )
-    return effect * pair.effect > 0 if is_sure(effect, error) else None
+def agrees(effect: float, error: float, interaction: float) -> bool | None:
+    """Whether a word's effect is on the side of the interaction; None where it is chance."""
+    return effect * interaction > 0 if is_sure(effect, error) else None
 
 
 def _only(explanation: Explanation, name: str, other: str, *, with_other: bool) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -128,6 +129,27 @@ class Summary(AsJson, AsPage):
         often = self.together()
         rare = [pair for pair in self.together(1) if pair.listed < self.least_listed]
         return often + rare[: max(0, FEW_PAIRS - len(often))]
+
+    def mean_effect(self, word: str, label: str) -> tuple[float, float] | None:
+        """Mean effect of a word in any capitals, and its standard error; None where it has none."""
+        spelt = [
+            (one.occurrences, one.effect, one.effect_error or 0.0)
+            for one in self._spelt.get((word.lower(), label), ())
+            if one.effect is not None
+        ]
+        if not spelt:
+            return None
+        counts, effects, errors = np.array(spelt).T
+        shares = counts / counts.sum()
+        return float(shares @ effects), float(np.sqrt(shares**2 @ errors**2))
+
+    @cached_property
+    def _spelt(self) -> dict[tuple[str, str], list[Word]]:
+        """The words by their small letters, as pairs name them."""
+        spelt: dict[tuple[str, str], list[Word]] = {}
+        for word in self.words:
+            spelt.setdefault((word.word.lower(), word.label), []).append(word)
+        return spelt
 
     def turning(self) -> list[Word]:
         """Words whose scores surely change sign between texts, the most even first.
