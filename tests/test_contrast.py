@@ -157,7 +157,7 @@ def test_the_decision_is_the_one_between_the_two(news):
     answers = np.array([[1.0, 0.0, 9.0], [0.0, 1.0, 9.0], [0.0, 0.0, 9.0]])
     assert decision.decides(answers).tolist() == [True, False, False]
     assert [decision.choice(answer) for answer in answers] == [0, 1, 1]
-    assert decision.without([1]) == (pytest.approx(-0.5), 1)
+    assert decision.without([1]) == (pytest.approx(-0.5), "war")
     assert decision.probabilities(np.array([0.5])) == pytest.approx(expit([0.5]))
     assert Decision.on("museum match", news).choice(answers[0]) == 2
 

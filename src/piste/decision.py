@@ -98,13 +98,17 @@ class Decision:
         return self.target.index if self.decides(logits[None])[0] else rival
 
     def said(self, logits: FloatArray) -> str:
-        """What the model says [outputs]: a label; where labels do not exclude each other, or there
-        is but one, the target or "not" it.
+        """What the model says [outputs], as far as it concerns the target.
+
+        The label that it chooses; of one that others do not exclude, whether it says it ("toxic",
+        "not toxic"). A number decides nothing: it is always the target's own name.
         """
-        if self.query.classifier.outputs == "labels" or len(logits) == 1:
-            label = self.target.label
-            return label if self.decides(logits[None])[0] else f"not {label}"
-        return self.target.labels[self.choice(logits)]
+        target, outputs = self.target, self.query.classifier.outputs
+        if outputs == "raw":
+            return target.label
+        if outputs == "labels" or len(logits) == 1:
+            return target.label if self.decides(logits[None])[0] else f"not {target.label}"
+        return target.labels[self.choice(logits)]
 
     def keeping(self, kept: Iterable[IntArray]) -> FloatArray:
         """The target's score [sets] for each set of kept players; all others are deleted."""
@@ -119,11 +123,11 @@ class Decision:
         """Log-odds as probabilities; scores on another scale have none and stay as they are."""
         return np.asarray(expit(scores)) if in_log_odds(self.target) else scores
 
-    def without(self, removed: Collection[int]) -> tuple[float, int]:
-        """The target's score and the output that the model chooses without these players."""
+    def without(self, removed: Collection[int]) -> tuple[float, str]:
+        """The target's score, and what the model says, without these players."""
         kept = [index for index in range(len(self.players)) if index not in removed]
         logits = self.logits(Ragged.of([kept]))
-        return float(self.target_scores(logits)[0]), self.choice(logits[0])
+        return float(self.target_scores(logits)[0]), self.said(logits[0])
 
 
 class SameLabel(SettingError):

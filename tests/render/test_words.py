@@ -1,9 +1,12 @@
 """The sentences say what is there, and no more than that."""
 
 import dataclasses
+from typing import Any
 
+import numpy as np
 import pytest
 
+import piste
 from piste.render import trust, words
 from piste.result.explanation import Explanation, Target
 from piste.result.facts import Agreement, Cost, Fidelity, FitReport, Stopped, r2_text
@@ -22,13 +25,35 @@ def test_decision_names_label_probability_and_score() -> None:
 
 def test_a_raw_score_has_no_probability() -> None:
     assert words.decision(RAW) == "toxic, raw score −1.25"
-    assert words.alternatives(RAW) == ""
+    assert words.alternatives(dataclasses.replace(sample(), target=RAW)) == ""
 
 
 def test_other_labels_are_named_or_counted() -> None:
-    assert words.alternatives(sample().target) == "other label: negative"
+    assert words.alternatives(sample()) == "other label: negative"
     many = Target(0, "l0", "log-odds", 1.0, 0.7, tuple(f"l{i}" for i in range(20)))
-    assert words.alternatives(many) == "one of 20 labels"
+    assert words.alternatives(dataclasses.replace(sample(), target=many)) == "one of 20 labels"
+
+
+@pytest.mark.parametrize(
+    ("outputs", "labels", "told"),
+    [
+        ("logits", ["A", "B"], "other label: B"),
+        ("label-logits", ["A", "B"], "independent label: B"),
+        ("label-logits", ["A", "B", "C"], "independent labels: B, C"),
+        ("label-logits", list("ABCDEFGHI"), "one of 9 independent labels"),
+        ("raw", ["A", "B"], "other number: B"),
+    ],
+)
+def test_only_labels_that_exclude_each_other_are_alternatives(
+    outputs: Any, labels: list[str], told: str
+) -> None:
+    model = piste.from_function(
+        lambda texts: np.ones((len(texts), len(labels))), labels, outputs=outputs
+    )
+    explanation = piste.explain("good tea", model, target="A")
+    assert words.alternatives(explanation) == told
+    assert told in str(explanation)
+    assert told in explanation.to_html()
 
 
 @pytest.mark.parametrize(

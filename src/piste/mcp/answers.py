@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from piste.compare import Comparison
+from piste.decision import RAW
 from piste.errors import several
 from piste.mcp.tools import Trial
 from piste.render import together, trust, turns
@@ -198,8 +199,9 @@ def without(
     target, true, label = explanation.target, trial.score, trial.after
     names = [together.named(explanation, index) for index in removed]
     turned = "still" if label == trial.before else "then"
+    decides = "gives" if target.scale == RAW else f"{turned} says {one_line(label)}:"
     lines = [
-        f"Without {', '.join(names)} the model {turned} says {one_line(label)}:"
+        f"Without {', '.join(names)} the model {decides}"
         f" {target.scale} {signed(true)} instead of {signed(target.score)}"
         f" for {one_line(target.label)} (its own answer)."
     ]

@@ -104,7 +104,7 @@ class Tools:
             raise SettingError("Every word is removed.", "Leave at least one to ask about.")
         logits = decision.logits(Ragged.of([list(range(len(players))), kept]))
         score = float(decision.target_scores(logits)[1])
-        before, after = (explanation.target.labels[decision.choice(row)] for row in logits)
+        before, after = map(decision.said, logits)
         return Trial(score, before, after, decision.query.forwards)
 
     def compared(

@@ -77,7 +77,7 @@ def _facts(explanation: Explanation) -> str:
     target = explanation.target
     told = target.probability is None or target.against is not None
     score = "" if told else words.score_of(target)
-    return "; ".join(filter(None, [score, words.alternatives(target)]))
+    return "; ".join(filter(None, [score, words.alternatives(explanation)]))
 
 
 def _more(explanation: Explanation, view: View, console: Console) -> list[RenderableType]:

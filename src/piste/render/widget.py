@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from piste.decision import CENTRED, Decision
+from piste.decision import CENTRED, RAW, Decision
 from piste.errors import PisteError, SettingError
 from piste.extras import require
 from piste.models.loading import as_classifier
@@ -80,9 +80,10 @@ class Removals:
             return None, visible(str(error))
 
     def _true(self, decision: Decision, out: list[int]) -> dict[str, Any]:
-        score, choice = decision.without(out)
-        label = decision.target.labels[choice]
-        return self._row("the model", score, None) | {"says": f"says {one_line(label)}"}
+        score, label = decision.without(out)
+        decided = decision.target.scale != RAW  # a number decides nothing
+        says = f"says {one_line(label)}" if decided else ""
+        return self._row("the model", score, None) | {"says": says}
 
     def _row(self, title: str, score: float, error: float | None) -> dict[str, Any]:
         share, target = None, self.explanation.target

@@ -8,6 +8,7 @@ from piste.decision import LOG_ODDS, RAW
 from piste.errors import several
 from piste.models.pairs import names_of
 from piste.render.clean import one_line
+from piste.result.comparable import outputs_of
 from piste.result.explanation import Explanation, Player, Target
 from piste.result.scores import CLASS, score
 
@@ -90,15 +91,21 @@ def decision(target: Target) -> str:
     return f"{label}, probability {percent(target.probability)}, {score_of(target)}"
 
 
-def alternatives(target: Target) -> str:
-    """Which labels the model chooses from, or nothing where there is only one."""
+def alternatives(explanation: Explanation) -> str:
+    """Which labels the model chooses from, or nothing where there is only one.
+
+    Between numbers, and labels that do not exclude each other, it does not choose.
+    """
+    target, outputs = explanation.target, outputs_of(explanation)
     known = (target.label, target.against)
     others = [one_line(label) for label in target.labels if label not in known]
+    what = {"labels": "independent label", "raw": "number"}.get(outputs or "", "label")
     if not others:
         return ""
     if len(others) > 6:
-        return f"one of {len(target.labels)} labels"
-    return f"other label{'s' if len(others) > 1 else ''}: {', '.join(others)}"
+        return f"one of {len(target.labels)} {what}s"
+    kind = what if outputs == "labels" else f"other {what}"
+    return f"{kind}{'s' if len(others) > 1 else ''}: {', '.join(others)}"
 
 
 def sides(target: Target) -> tuple[str, str]:

@@ -63,7 +63,7 @@ def _same_target(target: Target) -> str:
 
 def decided(explanation: Explanation) -> str | None:
     """What the model chose, as far as the explanation tells; None for a number."""
-    target, kind = explanation.target, _kind(explanation)
+    target, kind = explanation.target, outputs_of(explanation)
     if target.probability is None:
         return None
     if target.against is not None:
@@ -116,13 +116,14 @@ def _is_opposite(before: Explanation, after: Explanation) -> bool:
     one, other = before.target, after.target
     two = len(one.labels) == 2 and one.labels == other.labels and one.index != other.index
     plain = one.scale == other.scale and one.against is None
-    return two and plain and {_kind(before), _kind(after)} == {"classes"}
+    return two and plain and {outputs_of(before), outputs_of(after)} == {"classes"}
 
 
-def _kind(explanation: Explanation) -> str | None:
-    """What the outputs of the model are; None in files that do not tell."""
+def outputs_of(explanation: Explanation) -> str | None:
+    """What the model's outputs are (`models.protocol.Outputs`); None in files that do not tell."""
     record = explanation.record
-    return None if record is None else record.fingerprint.get("outputs")
+    told = None if record is None else record.fingerprint.get("outputs")
+    return "raw" if told is None and explanation.target.probability is None else told
 
 
 def _other_label(target: Target) -> Target:

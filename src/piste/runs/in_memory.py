@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from piste.data import DEFAULT as COLUMNS
-from piste.decision import RAW
 from piste.errors import FileError, SettingError, few
 from piste.extras import versions
 from piste.files import encodable, make_folder, write_atomic
 from piste.many import Failure, Pairing
+from piste.result.comparable import outputs_of
 from piste.result.explanation import Explanation
 from piste.result.exports import columns, score_names
 from piste.runs import shards
@@ -144,7 +144,7 @@ def _facts(pairings: Sequence[Pairing]) -> RunFacts:
     asked = None if first.record is None else first.record.options.get("target")
     labels = tuple(encodable(name) for name in first.target.labels)
     return RunFacts(
-        first.model, labels, ended=True, chosen=asked is not None, outputs=_outputs(first)
+        first.model, labels, ended=True, chosen=asked is not None, outputs=outputs_of(first)
     )
 
 
@@ -152,21 +152,13 @@ def _check_one_model(explanations: Sequence[Explanation]) -> None:
     """Refuse models that only share a name: every lambda is called "<lambda>"."""
     model = few([explanations[0].model])
     labels = list(dict.fromkeys(few(one.target.labels, 4) for one in explanations))
-    kinds = {_outputs(one) for one in explanations} - {None}
+    kinds = {outputs_of(one) for one in explanations} - {None}
     if len({one.target.labels for one in explanations}) > 1 or len(kinds) > 1:
         told = " and ".join(labels) if len(labels) > 1 else few(sorted(map(str, kinds)))
         raise SettingError(
             f"These explanations are of more than one model called {model}: {told}.",
             "Take those of one model together; from_function(..., name=...) tells functions apart.",
         )
-
-
-def _outputs(explanation: Explanation) -> str | None:
-    """What the outputs of the model are; None in files that do not tell."""
-    if explanation.target.scale == RAW:
-        return "raw"
-    record = explanation.record
-    return None if record is None else record.fingerprint.get("outputs")
 
 
 def _shard(

@@ -52,7 +52,7 @@ def _decision(explanation: Explanation) -> dict[str, Any]:
         "decision": words.decision(target),
         "label": words.named(target, 80),
         "sides": list(words.sides(target)),
-        "others": words.alternatives(target),
+        "others": words.alternatives(explanation),
         "score": words.score_of(target),
         "probability": target.probability,
         "share": None if target.probability is None else words.percent(target.probability),

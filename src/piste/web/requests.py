@@ -226,8 +226,11 @@ class RemovalAnswer(BaseModel):
     scale: str
     whole: Said = Field(description="The model, on the whole text.")
     true: Said = Field(description="The model, without the words.")
-    before: str = Field(description="The label that the model chooses for the whole text.")
-    decision: str = Field(description="The label that it chooses without the words.")
+    before: str = Field(
+        description="What the model says of the whole text: the label that it chooses, or"
+        " of one that others do not exclude, whether it holds (toxic, not toxic)."
+    )
+    decision: str = Field(description="What it says without the words.")
     predicted: Said | None = Field(description="The explanation; None if it predicts no answers.")
     why: str | None = Field(description="Why nothing is predicted.")
 
@@ -249,8 +252,8 @@ class EditAnswer(BaseModel):
     scale: str
     whole: Said = Field(description="The model, on the text as it was.")
     true: Said = Field(description="The model, on the edited text.")
-    before: str = Field(description="The label that the model chose for the text as it was.")
-    decision: str = Field(description="The label that it chooses for the edited text.")
+    before: str = Field(description="What the model said of the text as it was.")
+    decision: str = Field(description="What it says of the edited text.")
 
 
 class Curve(BaseModel):

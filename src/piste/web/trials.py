@@ -48,8 +48,8 @@ class OpenDecision:
         return Said(score=float(score[0]), probability=sure, error=None)
 
     def choice(self, logits: FloatArray) -> str:
-        """The label that the model chooses."""
-        return self.decision.target.labels[self.decision.choice(logits[0])]
+        """What the model says: the label that it chooses, or whether it says the target."""
+        return self.decision.said(logits[0])
 
     def _classes(self) -> Classes:
         """The classes that were explained together."""
