@@ -18,6 +18,7 @@ from piste.errors import InputError, SettingError
 from piste.methods.adapted.readers import Foreign, Piece, library, read, same_label
 from piste.methods.base import Attribution, Method
 from piste.methods.game import Game
+from piste.result.basics import mirrored
 from piste.result.explanation import Target
 from piste.text.players import Players
 
@@ -51,7 +52,9 @@ class Adapted(Method):
                 f"Adapted scores are of one label, and {target.title!r} is a contrast of two.",
                 "Leave against out, or use a method of piste.",
             )
-        foreign = self._signed(read(self._found(players.text, target), players, target), target)
+        turns = mirrored(target.labels, decision.query.classifier.outputs)
+        found = read(self._found(players.text, target), players, target, mirrored=turns)
+        foreign = self._signed(found, target, turns)
         shares = [replace(piece, score=piece.score / piece.times) for piece in foreign.pieces]
         # Several words together have each of their scores once, however often they share it.
         one_by_one = players.unit in ("word", "token")
@@ -84,8 +87,16 @@ class Adapted(Method):
             return self.result
         return self.result(text, target.label) if _takes_two(self.result) else self.result(text)
 
-    def _signed(self, foreign: Foreign, target: Target) -> Foreign:
-        """The scores towards the target; negated where they are for the other of two labels."""
+    def _signed(self, foreign: Foreign, target: Target, turns: bool) -> Foreign:
+        """The scores towards the target; negated where they are for the other of two labels.
+
+        turns: whether two labels exclude each other, so that this can be done.
+        """
+        if foreign.only is not None and self.label not in (None, foreign.only):
+            raise SettingError(
+                f"label is {self.label!r}, and the scores say that they are for {foreign.only!r}.",
+                "Leave label out.",
+            )
         if foreign.labelled or len(target.labels) == 1:
             return foreign
         if self.label is None:
@@ -95,7 +106,8 @@ class Adapted(Method):
                     f"Say so: adapt(..., label={target.labels[-1]!r}), or take it as a second"
                     " argument: f(text, label).",
                 )
-            _check_side(foreign, target)
+            if turns:
+                _check_side(foreign, target)
             return foreign
         if self.label not in target.labels:
             raise SettingError(
@@ -103,7 +115,7 @@ class Adapted(Method):
             )
         if self.label == target.label:
             return foreign
-        if len(target.labels) > 2:
+        if not turns:
             same_label(self.label, target)
         turned = tuple(replace(piece, score=-piece.score) for piece in foreign.pieces)
         total = None if foreign.total is None else -foreign.total
@@ -134,7 +146,7 @@ def adapt(
     of these of a text, or of a text and a label. Scores of pieces of a word are added up.
     name: as it is called in tables; by default the library's.
     label: for which the scores speak, where the result does not say it itself. For the other of
-    two labels they are turned round.
+    two labels that exclude each other they are turned round.
     same_scale: True where the scores are changes of the log-odds (or whatever is explained): they
     are then tried as predictions too. None: as shap's sum tells; others only order the words.
 
@@ -159,7 +171,7 @@ def _takes_two(function: Any) -> bool:
 def _check_side(foreign: Foreign, target: Target) -> None:
     """Refuse scores that add up to the score of the other label."""
     other = foreign.total is not None and _near(foreign.total, -target.score)
-    if other and len(target.labels) == 2 and abs(target.score) > CLOSE:
+    if other and abs(target.score) > CLOSE:
         name = next(label for label in target.labels if label != target.label)
         raise SettingError(
             f"The scores add up to {foreign.total:.2f}, and the model says {target.score:.2f} for"

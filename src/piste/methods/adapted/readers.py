@@ -43,6 +43,7 @@ class Foreign:
     labelled: bool = False  # it knows for which label: the target's column was taken
     total: float | None = None  # what its scores and its base value add up to, where it says so
     notes: tuple[str, ...] = ()
+    only: str | None = None  # the one label that it is of, by its own words
 
 
 def library(result: object) -> str:
@@ -54,13 +55,16 @@ def library(result: object) -> str:
     return "given"
 
 
-def read(result: Any, players: Players, target: Target) -> Foreign:
-    """The scored pieces of a result of any known form; raises an `InputError` for others."""
+def read(result: Any, players: Players, target: Target, *, mirrored: bool) -> Foreign:
+    """The scored pieces of a result of any known form; raises an `InputError` for others.
+
+    mirrored: whether what speaks against one of two labels speaks for the other.
+    """
     known = library(result)
     if known == "shap":
         return _of_shap(result, players, target)
     if known == "lime":
-        return _of_lime(result, players.text, target)
+        return _of_lime(result, players.text, target, mirrored)
     if hasattr(result, "to_dict") and hasattr(result, "index"):  # a pandas Series
         result = result.to_dict()
     if isinstance(result, Mapping) and all(isinstance(word, str) for word in result):
@@ -92,7 +96,8 @@ def _of_shap(result: Any, players: Players, target: Target) -> Foreign:
     placed = token_alignment.complete([str(token) for token in tokens], players.text, _end(players))
     if placed is None:
         raise _of_another_text()
-    return Foreign(_pieces(placed, values.tolist()), labelled, total)
+    only = str(names) if labelled and isinstance(names, str) else None
+    return Foreign(_pieces(placed, values.tolist()), labelled, total, only=only)
 
 
 def _column(names: Any, target: Target, count: int) -> int:
@@ -114,11 +119,11 @@ def same_label(name: str, target: Target) -> None:
         )
 
 
-def _of_lime(result: Any, text: str, target: Target) -> Foreign:
+def _of_lime(result: Any, text: str, target: Target, mirrored: bool) -> Foreign:
     indexed = result.domain_mapper.indexed_string
     if indexed.raw_string() != text:
         raise _of_another_text()
-    sign, label = _lime_label(result, target)
+    sign, label = _lime_label(result, target, mirrored)
     pieces = []
     for feature, weight in result.local_exp[label]:
         word, starts = indexed.word(feature), np.ravel(indexed.string_position(feature)).tolist()
@@ -128,7 +133,7 @@ def _of_lime(result: Any, text: str, target: Target) -> Foreign:
     return Foreign(tuple(pieces), labelled=result.mode != "regression")
 
 
-def _lime_label(result: Any, target: Target) -> tuple[float, int]:
+def _lime_label(result: Any, target: Target, mirrored: bool) -> tuple[float, int]:
     """The label's index in lime's explanation, and the sign of its weights for the target."""
     if result.mode == "regression":
         return 1.0, int(result.dummy_label)
@@ -136,7 +141,7 @@ def _lime_label(result: Any, target: Target) -> tuple[float, int]:
     label = names.index(target.label) if target.label in names else target.index
     if label in result.local_exp:
         return 1.0, label
-    if len(names) == 2 and 1 - label in result.local_exp:
+    if mirrored and len(names) == 2 and 1 - label in result.local_exp:
         return -1.0, 1 - label  # of two classes, one's probability is what the other leaves
     raise SettingError(f"lime did not explain {target.label!r}.", f"Ask it for labels=({label},).")
 
