@@ -246,6 +246,20 @@ def test_pairs_and_sets_of_players_name_their_words(explanation, demo):
     assert repr(piste.Pair(1, 2, 0.5, 0.25)) == "<Pair 1, 2: effect +0.5 ±0.25>"
 
 
+def test_rounding_is_no_interaction():
+    """Words that only add up; summed in another order, doubles differ by the last digit."""
+    weights = {"good": 2.0, "bad": -1.3, "film": 0.1, "the": 0.3, "tea": 0.7}
+    adds = piste.from_function(
+        lambda texts: [sum(weights[word] for word in text.split()) for text in texts], name="adds"
+    )
+    found = piste.explain(["the good film tea", "the bad film tea"], adds)
+    for one in found:
+        assert [pair.effect for pair in one.pairs(6)] == [0.0] * 6
+        assert one.pairs(0) == []
+    assert found.summary().together(1) == []
+    assert "act together" not in str(found.summary())
+
+
 def test_words_of_a_set_cannot_write_to_a_terminal():
     hostile = piste.PlayerSet((0,), 0.0, 0.0, -1.0, "\x1b[2J").told(["\x1b]0;x\x07\u202e"])
     assert repr(hostile).isprintable()

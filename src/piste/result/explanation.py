@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Explanation", "Player", "Row", "Target"]
 SCHEMA = 2
 MANY_PAIRS = 50
+ROUNDING = 1e-9  # of the strongest effect: an interaction that is smaller is none
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -170,10 +171,11 @@ class Explanation(AsJson, AsPage):
     def _pairs(self, n: int) -> list[Pair]:
         if self._surrogate is None:
             return []
-        found = zip(*self._surrogate.strongest_pairs(n), strict=True)
-        pairs = [
-            Pair(int(a), int(b), float(effect), float(error)) for (a, b), effect, error in found
-        ]
+        places, effects, errors = self._surrogate.strongest_pairs(n)
+        largest = np.abs([*self.scores[self.primary], *effects[:1]]).max(initial=0.0)
+        effects = np.where(np.abs(effects) > ROUNDING * largest, effects, 0.0)
+        found = zip(places.tolist(), effects.tolist(), errors.tolist(), strict=True)
+        pairs = [Pair(first, second, effect, error) for (first, second), effect, error in found]
         return [
             pair.told([self.players[index].text for index in (pair.first, pair.second)])
             for pair in pairs
