@@ -4,6 +4,7 @@ import stat
 
 import pytest
 
+import piste
 from piste.errors import FileError
 from piste.files import write_atomic
 from tests.systems import posix_only
@@ -28,6 +29,25 @@ def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
         write_atomic(path, "new")
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["a.txt"]
+
+
+@pytest.mark.parametrize("path", [5, b"x", ["a"]])
+def test_what_names_no_file_is_told(path, tmp_path):
+    classifier = piste.from_function(lambda texts: [float(len(text)) for text in texts])
+    found = piste.explain(["good tea"], classifier)
+    for write in (
+        found[0].to_html,
+        found[0].to_json,
+        found[0].plot,
+        found[0].from_json,
+        found.to_parquet,
+        found.summary().to_html,
+        piste.summarise,
+        piste.Lexicon.load,
+    ):
+        with pytest.raises(FileError, match=r"The path is .*, not a text") as told:
+            write(path)
+        assert told.value.remedy
 
 
 @posix_only

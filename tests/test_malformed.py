@@ -103,6 +103,32 @@ def test_what_would_lie_in_a_picture_is_refused(valid, path, value, message) -> 
         piste.Explanation.from_dict(data)
 
 
+@pytest.mark.parametrize(
+    ("path", "number"),
+    [
+        (("cost", "tokens"), 10**400),
+        (("cost", "full_tokens"), 2**63),
+        (("budget",), -(10**30)),
+        (("seed",), 10**400),
+        (("players", 0, "ids"), [2**63]),
+    ],
+)
+def test_numbers_that_nothing_can_count_are_refused(valid, path, number) -> None:
+    """Divided or printed, they would overflow."""
+    data = json.loads(json.dumps(valid))
+    *fields, last = path
+    part = data
+    for field in fields:
+        part = part[field]
+    part[last] = number
+    with pytest.raises(FileError, match="a whole number is larger than"):
+        piste.Explanation.from_dict(data)
+
+
+def test_a_large_seed_is_a_seed(valid) -> None:
+    assert piste.Explanation.from_dict(valid | {"seed": 2**128}).seed == 2**128
+
+
 def test_settings_nested_too_deeply(valid) -> None:
     deep: dict[str, object] = {}
     for _ in range(100_000):

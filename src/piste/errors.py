@@ -86,7 +86,7 @@ def reason(error: BaseException) -> str:
 def is_passing(error: BaseException | None) -> bool:
     """Whether it may go well at another time: a time-out, a lost connection, a full disk."""
     seen: list[BaseException] = []  # causes may go in a circle
-    while error is not None and error not in seen:
+    while error is not None and not any(error is one for one in seen):
         if isinstance(error, OSError | PassingError):
             return True
         seen.append(error)

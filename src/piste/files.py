@@ -24,8 +24,9 @@ def write_atomic(path: str | os.PathLike[str], data: str | bytes) -> Path:
     or a pipe is written to, not replaced; an existing file keeps its permissions.
     """
     payload = encodable(data).encode("utf-8") if isinstance(data, str) else data
+    named = as_path(path)
     try:
-        target = Path(path).resolve()
+        target = named.resolve()
         mode = target.stat().st_mode if target.exists() else stat.S_IFREG | NEW_FILE
         if stat.S_ISREG(mode):
             _replace(target, payload, stat.S_IMODE(mode))
@@ -34,6 +35,16 @@ def write_atomic(path: str | os.PathLike[str], data: str | bytes) -> Path:
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         raise file_error("write", path, error) from error
     return target
+
+
+def as_path(path: str | os.PathLike[str]) -> Path:
+    """The path of a file or folder; raises a `FileError` for what names none, as a number."""
+    try:
+        return Path(path)
+    except TypeError:
+        raise FileError(
+            f"The path is {repr(path)[:80]}, not a text.", 'Give one: "results/explanation.html".'
+        ) from None
 
 
 def append_line(path: Path, line: str) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from piste.arrays import FloatArray, IntArray
 from piste.errors import FileError, several
-from piste.files import write_atomic
+from piste.files import as_path, write_atomic
 from piste.result.explanation import Player
 
 SCHEMA = 2
@@ -97,8 +97,9 @@ class Lexicon:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Lexicon:
         """Read what `save` wrote."""
+        file = as_path(path)
         try:
-            raw = Path(path).read_bytes()
+            raw = file.read_bytes()
             data = json.loads(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw)
         except (OSError, EOFError, ValueError, RecursionError, zlib.error) as error:
             reason = getattr(error, "strerror", None) or error

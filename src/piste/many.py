@@ -125,9 +125,9 @@ class Explanations(Sequence[Result], AsPage):
 
     def to_parquet(self, folder: str | os.PathLike[str]) -> None:
         """The folder that `piste run` writes: for `piste summary`, DuckDB, Spark, pandas."""
-        if os.fspath(folder).endswith(".parquet"):
+        if str(folder).endswith(".parquet"):
             raise FileError(
-                f"to_parquet() writes a folder with two tables, and {os.fspath(folder)!r} is the"
+                f"to_parquet() writes a folder with two tables, and {str(folder)!r} is the"
                 " name of a file.",
                 "Give a folder's name; for one table, to_pandas().to_parquet(file).",
             )

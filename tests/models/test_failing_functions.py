@@ -112,3 +112,20 @@ def test_a_comparison_does_not_call_a_broken_function_a_methods_failure():
 
     with pytest.raises(FunctionError):
         piste.compare("good film", piste.from_function(broken))
+
+
+def test_causes_are_told_apart_by_what_they_are():
+    """A class whose errors all count as equal hides none of its causes."""
+
+    class Alike(Exception):
+        def __eq__(self, other):
+            return True
+
+        __hash__ = Exception.__hash__
+
+    error, circle = Alike(), Alike()
+    error.__cause__ = TimeoutError()
+    assert is_passing(error)
+    circle.__cause__ = other = Alike()
+    other.__cause__ = circle
+    assert not is_passing(circle)

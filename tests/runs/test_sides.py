@@ -151,6 +151,17 @@ def test_models_that_only_share_a_name_have_no_summary_together():
         assert len(both.to_pandas("texts")) == 2
 
 
+def test_of_no_text_there_is_nothing_to_sum_up(tmp_path):
+    model = piste.from_function(two, ["A", "B"], outputs="logits")
+    found = piste.explain(TEXTS, model)
+    with pytest.raises(SettingError, match="There is no text to sum up") as told:
+        found[9:9].summary()
+    assert told.value.remedy
+    with pytest.raises(SettingError, match="There is no text to write"):
+        found[9:9].to_parquet(tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
 def test_explanations_of_one_model_have_a_summary_together():
     model = piste.from_function(two, ["A", "B"], outputs="logits")
     both = piste.Explanations([piste.explain(text, model) for text in TEXTS[:2]])

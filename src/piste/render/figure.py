@@ -6,7 +6,6 @@ import logging
 import os
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from piste.errors import FileError, choices
-from piste.files import write_atomic
+from piste.files import as_path, write_atomic
 from piste.render import answer, together, trust, waterfall, words
 from piste.render.arcs import arcs, draw_arcs, rooms
 from piste.render.chart import BARS, is_scatter
@@ -88,7 +87,7 @@ def drawn(make: Callable[[], Figure], path: str | os.PathLike[str] | None) -> Fi
 
 def check_suffix(path: str | os.PathLike[str]) -> str:
     """The suffix of a path that a figure can be written to, or the error."""
-    suffix = Path(path).suffix.lower()
+    suffix = as_path(path).suffix.lower()
     if suffix not in _METADATA:
         kinds = ", ".join(_METADATA)
         raise FileError(

@@ -8,13 +8,13 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from piste.arrays import BoolArray, FloatArray
 from piste.errors import FileError, SettingError, printable, several
+from piste.files import as_path
 from piste.options import WORDS_SHOWN, whole_number
 from piste.result.basics import Player, Row, Target
 from piste.result.facts import Cost, Fidelity, FitReport, Record, Stopped
@@ -246,7 +246,7 @@ class Explanation(AsJson, AsPage):
     def from_json(cls, path: str | os.PathLike[str]) -> Explanation:
         """Read what `to_json` wrote."""
         try:
-            data = json.loads(Path(path).read_text(encoding="utf-8"))
+            data = json.loads(as_path(path).read_text(encoding="utf-8"))
         except OSError as error:
             raise FileError(
                 f"Cannot read {str(path)[:200]}: {error.strerror}.",

@@ -16,6 +16,7 @@ from piste.result.formula import Formula
 from piste.result.parts import MOST_PARTS, PartAnswers, PlayerSet
 
 MOST_GROUPS = 2**31  # far more than a text has words
+MOST = 2**63 - 1  # token ids and counts: what 64 bits hold
 MOST_RELEVANT = 1e5  # a player that differs makes two parts unlike each other long before
 STEEPEST = 50.0  # slope of a kernel: its exponential is still a number
 SCHEMAS = (1, 2)  # 0.1 wrote the first, in which nothing is kept of parts
@@ -59,7 +60,7 @@ def _explanation(data: Mapping[str, Any]) -> Explanation:
         settings=_settings(_mapping(data["settings"])),
         unit=_string(data["unit"]),
         repeats=_string(data["repeats"]),
-        seed=_integer(data["seed"]),
+        seed=_integer(data["seed"], LARGEST),
         budget=_maybe(data["budget"], _integer),
         tolerance=_maybe(data.get("tolerance"), _number),
         model=_string(data["model"]),
@@ -109,7 +110,7 @@ def _player(item: Any, length: int) -> Player:
     segment = _integer(data.get("segment", 0))
     if segment not in (0, 1):
         raise ValueError(f"there is no segment {segment}")
-    group = _integer(data["group"])
+    group = _integer(data["group"], LARGEST)
     if not 0 <= group < MOST_GROUPS:
         raise ValueError(f"there is no group {group}")
     return Player(_string(data["text"]), start, end, ids, group, segment)
@@ -311,9 +312,11 @@ def _string(value: Any) -> str:
     return value
 
 
-def _integer(value: Any) -> int:
+def _integer(value: Any, most: float = MOST) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(f"expected a whole number, found {_kind(value)}")
+    if abs(value) > most:
+        raise ValueError(f"a whole number is larger than {most:.0e}")
     return value
 
 

@@ -7,13 +7,12 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from piste.data import DEFAULT as COLUMNS
 from piste.errors import FileError, SettingError, few
 from piste.extras import versions
-from piste.files import encodable, make_folder, write_atomic
+from piste.files import as_path, encodable, make_folder, write_atomic
 from piste.many import Failure, Pairing
 from piste.result.comparable import outputs_of
 from piste.result.explanation import Explanation
@@ -78,7 +77,9 @@ def summarised(pairings: Sequence[Pairing]) -> Summary:
 def write(pairings: Sequence[Pairing], folder: str | os.PathLike[str]) -> None:
     """Write the folder that `piste run` would have written."""
     shards.check_library()
-    path = Path(folder)
+    path = as_path(folder)
+    if not pairings:
+        raise SettingError("There is no text to write.", "Explain some texts first.")
     _facts(pairings)  # refuses what is no run
     if shards.holds_results(path):
         raise FileError(f"{path} holds results of a run already.", ANOTHER)
@@ -119,6 +120,10 @@ def _manifest(pairings: Sequence[Pairing]) -> dict[str, Any]:
 
 
 def _explained(pairings: Sequence[Pairing]) -> list[Explanation]:
+    if not pairings:
+        raise SettingError(
+            "There is no text to sum up.", "Explain some texts, or take another part of the list."
+        )
     explanations = [result for _, result in pairings if isinstance(result, Explanation)]
     if not explanations:
         failed = [result.reason for _, result in pairings if isinstance(result, Failure)]

@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from piste.errors import FileError
+from piste.files import as_path
 from piste.lexicon import Lexicon
 from piste.result.basics import mirrored
 from piste.result.exports import data_frame
@@ -226,7 +226,7 @@ def summarise(source: str | os.PathLike[str]) -> Summary:
 
     source: a folder of `run`, or a lexicon's file.
     """
-    path = Path(source)
+    path = as_path(source)
     if not path.exists():
         raise FileError(
             f"There is no file or folder {str(source)[:200]!r}.",
