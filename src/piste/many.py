@@ -113,7 +113,8 @@ class Explanations(Sequence[Result], AsPage):
         """A data frame, one row a player or one row a text.
 
         A player has the columns of `Explanation.to_pandas`, and before them `index` (of its text),
-        `id`, `position` in the text, and `target`, the label that positive scores speak for.
+        `id`, `position` in the text, and `target`, the label that positive scores speak for; its
+        `score` is the one that ranks. A text's `score` is the model's, towards its `target`.
         """
         from piste.result.exports import data_frame
         from piste.runs.in_memory import players_table, texts_table

@@ -265,7 +265,8 @@ class Explanation(AsJson, AsPage):
 
         Of any method: `word` (the player's text), `start`, `end`, `group`, `segment`, `score` (the
         one that ranks) and `score_error`. Then each of its scores by name, with `name_error`; NaN
-        where the method knows none.
+        where the method knows none. So the primary score is there twice: of context, `score` and
+        `effect` are the same. It is the player's score, not the model's, which is `target.score`.
         """
         from piste.result.exports import to_pandas
 
