@@ -6,7 +6,8 @@ import pytest
 import piste
 from piste.errors import SettingError
 from piste.render.corpus import draw
-from piste.render.corpus_html import drawings, page
+from piste.render.corpus_html import drawings, packed, page
+from piste.render.corpus_tables import page_tables
 
 TEXTS = ["apple tea here", "bread tea here", "apple bread here", "milk tea here"] * 2
 
@@ -137,6 +138,7 @@ def test_different_contrasts_are_told_apart():
     assert ("c", "A rather than B") not in told
     assert "A rather than C" in str(summary)
     assert {drawing.number for drawing in drawings(summary)} == {0}
+    assert examples_of(summary) == {("predicted A", 0)}  # the share is that between two labels
 
 
 def test_models_that_only_share_a_name_have_no_summary_together():
@@ -166,3 +168,28 @@ def test_explanations_of_one_model_have_a_summary_together():
     model = piste.from_function(two, ["A", "B"], outputs="logits")
     both = piste.Explanations([piste.explain(text, model) for text in TEXTS[:2]])
     assert both.summary().texts == 2
+
+
+def examples_of(summary):
+    """The decisions that the page tells beside its example texts, and whether they are wrong."""
+    packed_rows, _ = packed(page_tables(summary, 9, 1.0), 1.0)
+    return {(decision, wrong) for row in packed_rows["words"] for _, decision, wrong, _ in row}
+
+
+def test_examples_tell_the_decision_with_its_own_probability():
+    """Of a label that is not the explained one it is what the explained one leaves."""
+    model = piste.from_function(two, ["A", "B"], outputs="label-logits", name="two")
+    told = examples_of(piste.explain([{"text": "tea", "label": "B"}], model, target="A").summary())
+    assert told == {("predicted not A (95 %), labelled B", 0)}
+    classes = piste.from_function(two, ["A", "B"], outputs="logits", name="two")
+    rows = [{"text": "bread", "label": "A"}]
+    told = examples_of(piste.explain(rows, classes, target="A").summary())
+    assert told == {("predicted B (98 %), labelled A", 1)}
+
+
+def test_examples_say_no_prediction_that_is_not_known():
+    model = piste.from_function(three, ["A", "B", "C"], outputs="logits", name="three")
+    rows = [{"text": "b", "label": "B"}]
+    ((decision, wrong),) = examples_of(piste.explain(rows, model, target="A").summary())
+    assert decision.startswith("explained for A (")
+    assert not wrong

@@ -191,15 +191,15 @@ def _packed(excerpt: Excerpt, scale: float) -> list[Any]:
             told[-1] += shown
         else:
             told.append(shown)
-    wrong = excerpt.label is not None and excerpt.label != excerpt.predicted
-    return [one_line(excerpt.id, 60), _decision(excerpt), int(wrong), told]
+    return [one_line(excerpt.id, 60), _decision(excerpt), int(excerpt.wrong), told]
 
 
 def _decision(excerpt: Excerpt) -> str:
-    """ "predicted positive (98 %), labelled negative"."""
+    """ "predicted positive (98 %), labelled negative"; where that is not known, what it is for."""
     sure = "" if excerpt.probability is None else f" ({said.percent(excerpt.probability)})"
     label = "" if excerpt.label is None else f", labelled {one_line(excerpt.label, 30)}"
-    return f"predicted {one_line(excerpt.predicted, 30)}{sure}{label}"
+    what = "predicted" if excerpt.decided else "explained for"
+    return f"{what} {one_line(excerpt.predicted, 30)}{sure}{label}"
 
 
 def _compact(data: Any) -> str:

@@ -27,8 +27,10 @@ class Excerpt:
     id: str
     predicted: str
     label: str | None  # of the data
-    probability: float | None
+    probability: float | None  # of what is predicted
     pieces: tuple[Piece, ...]
+    decided: bool = True  # False: what is predicted is not known; `predicted` is what was explained
+    wrong: bool = False  # surely predicted otherwise than labelled
 
 
 @dataclass(frozen=True)

@@ -289,4 +289,10 @@ def _owners(summary: Summary, tallies: _Tallies) -> Iterator[tuple[list[Excerpt]
 
 
 def _excerpt(text: ReadText, shown: tuple[Piece, ...]) -> Excerpt:
-    return Excerpt(text.id, text.predicted or text.target, text.label, text.probability, shown)
+    told, sure = text.predicted or text.target, text.probability
+    if text.side.name != text.side.label:
+        sure = None  # a contrast has the share between two labels alone
+    if sure is not None and told != text.target:
+        sure = 1 - sure  # the row's is that of its target
+    decided, wrong = text.predicted is not None, text.right is False
+    return Excerpt(text.id, told, text.label, sure, shown, decided, wrong)
