@@ -142,3 +142,42 @@ def test_progress_only_grows(demo):
     done = [count for count, _ in seen]
     assert done == sorted(done)
     assert all(count <= planned for count, planned in seen)
+
+
+def confident(texts):
+    return [12.0 + 3.0 * ("good" in text) - 5.0 * ("bad" in text) for text in texts]
+
+
+def test_a_probability_near_one_is_called_so():
+    found = piste.compare("a good film with bad end", piste.from_function(confident), measure=True)
+    assert "The label is so probable that removing words hardly shows" in found.verdict
+    assert "do not read the highlights" not in found.verdict
+
+
+def test_small_numbers_of_a_regression_are_measured_by_their_own_size():
+    def small(texts):
+        return [[(0.5 + 4 * ("good" in t) - 3 * ("bad" in t)) * 1e-4] for t in texts]
+
+    model = piste.from_function(small, outputs="raw")
+    text = "a good film with bad end"
+    found = piste.compare(text, model, ["context", "occlusion"], measure=True)
+    assert found.verdict.startswith("Trust context")
+    assert "mean fall of the score" in str(found).replace("\n  ", " ")
+    assert "probability" not in str(found)
+
+
+def test_a_score_on_another_scale_is_measured_by_no_removal():
+    """Of all classes, context explains the target above their mean."""
+
+    def margin(texts):
+        return [0.5 + ("good" in t) - 1.5 * ("bad" in t) + 0.3 * ("end" in t) for t in texts]
+
+    found = piste.compare(
+        "a good film with bad end",
+        piste.from_function(margin),
+        ["context", "occlusion"],
+        measure=True,
+        target="all",
+    )
+    assert found.measured["context"].removal_error is None
+    assert found.measured["occlusion"].removal_error == pytest.approx(0.0, abs=1e-6)

@@ -371,6 +371,10 @@ def test_mistakes_say_what_to_do(data, baseline, tmp_path):
         piste.check(data, classifier(), baseline, budget=5)
     with pytest.raises(SettingError, match=r"alpha is 2.*up to 1: 0\.01\."):
         piste.check(data, classifier(), baseline, alpha=2)
+    with pytest.raises(SettingError, match=r"alpha is 1\..*below 1: 0\.01\."):
+        piste.check(data, classifier(), baseline, alpha=1.0)
+    with pytest.raises(SettingError, match="least is True"):
+        piste.check(data, classifier(), baseline, least=True)
     with pytest.raises(SettingError, match="least is -1"):
         piste.check(data, classifier(), baseline, least=-1)
     other = piste.from_function(lambda texts: np.zeros((len(texts), 2)), ["no", "yes"])

@@ -22,11 +22,13 @@ def removal_error(
     """Remove 1 to `most` random players, `draws` times: the RMSE of `explanation.change`.
 
     Relative to predicting that nothing changes: 0 is perfect, 1 is no better than not knowing.
-    None where the scores predict no change, where there are fewer than three players, or where
-    the model never moves. The same seed draws the same removals for every explanation.
+    None where the scores predict no change, or that of a number on another scale, where there are
+    fewer than three players, or where the model never moves. The same seed draws the same removals
+    for every explanation.
     """
     removed = removals(len(decision.players), draws, most, seed)
-    if not removed or not predicts(explanation):
+    same = explanation.target.scale == decision.target.scale
+    if not removed or not same or not predicts(explanation):
         return None
     everybody = np.arange(len(decision.players))
     left = decision.keeping([np.delete(everybody, gone) for gone in removed])

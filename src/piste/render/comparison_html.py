@@ -45,6 +45,7 @@ def page(comparison: Comparison, compact: bool = False) -> str:
         compact=compact,
         first=comparison.first,
         said=said,
+        meanings=said.meanings(comparison),
         words=words,
         css=Markup(css),
         script=Markup(script),

@@ -56,7 +56,7 @@ def _more(comparison: Comparison, coloured: bool) -> list[RenderableType]:
     if len(comparison.explanations) > 1:
         parts += _titled("Agreement", _matrix(comparison), [f"{said.AGREEMENT}."])
     if comparison.measured:
-        told = (said.STAR, said.DELETION, said.INSERTION, said.REMOVAL)
+        told = (said.STAR, *said.meanings(comparison))
         meanings = [f"{meaning}." for meaning in told]
         how = f"{said.measured_how(comparison)} {said.LITTLE}"
         parts += _titled("Tested on the model", _figures(comparison), [*meanings, how])

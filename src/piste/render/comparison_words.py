@@ -9,6 +9,7 @@ import numpy as np
 
 from piste.arrays import FloatArray
 from piste.compare import Comparison, Figures
+from piste.decision import in_log_odds
 from piste.errors import several
 from piste.render.answer import decided
 from piste.render.clean import one_line
@@ -20,10 +21,10 @@ from piste.result.scores import score
 
 DELETION = (
     "deletion: the words the method scores highest are removed one after the other; the mean fall "
-    "of the label's probability. Higher is better"
+    "of {what}. Higher is better"
 )
 INSERTION = (
-    "insertion: only those words are kept; how much of the probability is missing on average "
+    "insertion: only those words are kept; how much of {what} is missing on average "
     "(below 0: they say more than the whole text). Lower is better"
 )
 REMOVAL = (
@@ -35,9 +36,10 @@ AGREEMENT = (
     "a method takes no side, only the sizes of the scores are compared"
 )
 STAR = "* the best of its column; what reads the same is equally good"
-LEAST = 0.005  # a fall of the probability that is shown as more than 0.00
+LEAST = 0.005  # a fall of the probability that is shown as more than 0.00; of a score, a share
 ALIKE, PARTLY = 0.8, 0.5  # the lowest agreement of two methods that rank alike, or partly
 CLOSE = 0.02  # figures of one text that are no further apart say the same
+SATURATED = 0.01  # of a probability, from 0 or 1: there no removal shows
 HARDLY = 0.7  # a removal error that is little better than that of predicting no change
 LITTLE = "One text is little evidence: compare several before you settle on a method."
 _ADVICE = "Add --measure (measure=True) to see which one to trust on this text."
@@ -134,6 +136,12 @@ def best(
     return [name for name, value in known.items() if round(value, 2) == top]
 
 
+def meanings(comparison: Comparison) -> tuple[str, str, str]:
+    """What the figures mean, of a probability or of a number."""
+    what = "the label's probability" if in_log_odds(comparison.first.target) else "the score"
+    return DELETION.format(what=what), INSERTION.format(what=what), REMOVAL
+
+
 def best_deletion(comparison: Comparison) -> list[str]:
     return best(comparison.measured, lambda figures: figures.deletion)
 
@@ -162,8 +170,16 @@ def verdict(comparison: Comparison) -> str:
 def _useful_ranking(comparison: Comparison) -> list[str]:
     """The methods that find words that matter, none of the others clearly better; best first."""
     found = {name: f.deletion for name, f in comparison.measured.items() if f.deletion is not None}
-    least = max(LEAST, max(found.values(), default=0.0) - CLOSE)
+    most = max(found.values(), default=0.0)
+    scale = 1.0 if in_log_odds(comparison.first.target) else _moves(comparison)
+    least = max(LEAST * scale, most - CLOSE * scale)
     return sorted((name for name in found if found[name] >= least), key=lambda name: -found[name])
+
+
+def _moves(comparison: Comparison) -> float:
+    """How far a score that is no probability moves, the farthest that any method found."""
+    falls = [abs(f.deletion) for f in comparison.measured.values() if f.deletion is not None]
+    return max(falls, default=0.0) or 1.0
 
 
 def _useful_prediction(comparison: Comparison) -> list[str]:
@@ -202,10 +218,22 @@ def _each(figures: Sequence[str]) -> str:
 
 
 def _on_ranking(comparison: Comparison, names: Sequence[str]) -> str:
+    target = comparison.first.target
+    if not names and in_log_odds(target):
+        extreme = target.probability is not None and (
+            min(target.probability, 1 - target.probability) < SATURATED
+        )
+        if extreme:
+            sure = "probable" if target.score > 0 else "improbable"
+            return (
+                f"The label is so {sure} that removing words hardly shows in the probability:"
+                " deletion tells nothing here."
+            )
     if not names:
+        what = "label less probable" if in_log_odds(target) else "score lower"
         return (
-            "No method finds words whose removal makes the label less probable: do not read "
-            "the highlights as reasons."
+            f"No method finds words whose removal makes the {what}: do not read the highlights as"
+            " reasons."
         )
     return (
         f"Trust {listed(names)} on which words decide (deletion {_deletions(comparison, names)})."

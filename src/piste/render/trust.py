@@ -121,9 +121,15 @@ def _sampling(explanation: Explanation) -> list[Statement]:
     if stopped.reason == "exhausted":
         text = f"Stopped because nothing new was left to ask: {sure}."
         return [Statement(text, topic=Topic.SAMPLING)]
-    which = "default" if explanation.budget is None else "given"
-    text = f"Stopped at the {which} budget: {sure}. {tighter(explanation)}"
+    text = f"Stopped at the {_budget(explanation)}: {sure}. {tighter(explanation)}"
     return [Statement(text, warning=stopped.spread > HARDLY, topic=Topic.SAMPLING)]
+
+
+def _budget(explanation: Explanation) -> str:
+    if explanation.budget is not None:
+        return "given budget"
+    effort = explanation.settings.get("effort", "normal")
+    return "default budget" if effort == "normal" else f"budget of effort {effort}"
 
 
 def tighter(explanation: Explanation) -> str:

@@ -136,11 +136,14 @@ def _why(found: Matched) -> str:
 
 
 def _alpha(alpha: float) -> float:
-    return share("alpha", alpha, ALPHA)
+    if share("alpha", alpha, ALPHA) == 1:  # then everything is a finding
+        raise SettingError(f"alpha is {alpha}.", f"Give a number above 0, below 1: {ALPHA}.")
+    return alpha
 
 
 def _least(least: float | None) -> float | None:
-    if least is not None and not (isinstance(least, int | float) and 0 <= least < float("inf")):
+    number = isinstance(least, int | float) and not isinstance(least, bool)
+    if least is not None and not (number and 0 <= least < float("inf")):
         raise SettingError(f"least is {least!r}.", "Give a number from 0: 0.2.")
     return least
 

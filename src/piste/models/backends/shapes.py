@@ -28,20 +28,17 @@ def ignores_padding(ask: Ask, sequences: Iterable[IntArray], limit: int) -> bool
 
     A decoder that reads its last token answers otherwise. limit: as in `answers`.
     """
-    return all(
-        _same_when_padded(ask, ids, min(ids.shape[1] + more, limit))
-        for ids in sequences
-        for more in (1, WIDEST)
-    )
+    return all(_same_when_padded(ask, ids, limit) for ids in sequences)
 
 
-def _same_when_padded(ask: Ask, ids: IntArray, length: int) -> bool:
-    plainly = ask(ids, np.ones_like(ids))
+def _same_when_padded(ask: Ask, ids: IntArray, limit: int) -> bool:
+    plainly, tokens = ask(ids, np.ones_like(ids)), ids.shape[1]
+    lengths = [max(tokens, min(tokens + more, limit)) for more in (1, WIDEST)]
     try:
-        padded = ask(*with_padding(ids, max(length, ids.shape[1])))
+        gaps = [np.abs(ask(*with_padding(ids, length)) - plainly).max() for length in lengths]
     except RuntimeError:  # such as a model that counts special tokens
         return False
-    return bool(np.abs(padded - plainly).max() <= rounding(plainly))
+    return bool(np.all(np.array(gaps) <= rounding(plainly)))
 
 
 def rounding(logits: FloatArray) -> float:
