@@ -214,7 +214,7 @@ def test_what_is_written_and_shown(demo, tmp_path):
                      "curves.png"}  # fmt: skip
     page = (tmp_path / "out" / "table.md").read_text()
     assert "| occlusion | 0." in page
-    assert "4 texts, 1 failures" in page
+    assert "4 texts, 1 failure (" in page
     from rich.console import Console
 
     console = Console(width=120, record=True, file=io.StringIO())

@@ -90,7 +90,10 @@ def verdicts(evaluation: Evaluation) -> list[str]:
         f"{metric}: no difference beyond chance between {listed([first, *others])}"
         for metric, others in open_pairs.items()
     ]
-    unsaid = [f"{metric}: {n} texts, too few to say (at least {FEW})" for metric, n in few.items()]
+    unsaid = [
+        f"{metric}: {several(n, 'text')}, too few to say (at least {FEW})"
+        for metric, n in few.items()
+    ]
     return [str(pair) for pair in pairs if pair.better is not None] + undecided + unsaid
 
 

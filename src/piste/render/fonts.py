@@ -7,6 +7,7 @@ import unicodedata
 from matplotlib import ft2font
 from matplotlib.font_manager import FontProperties, findfont, fontManager, get_font
 
+from piste.errors import several
 from piste.render.clean import RIGHT_TO_LEFT, visible
 
 BASE = "DejaVu Sans"  # ships with matplotlib
@@ -102,7 +103,8 @@ def undrawn(text: str) -> str | None:
     if missing:
         kinds = dict.fromkeys(map(_script, missing))
         fonts = " and ".join([*kinds][:3])
-        return f"□ stands for {len(missing)} characters; they need a font for {fonts}."
+        needs = "it needs" if len(missing) == 1 else "they need"
+        return f"□ stands for {several(len(missing), 'character')}; {needs} a font for {fonts}."
     if not SHAPES and RIGHT_TO_LEFT.search(text):
         return "The letters are not joined and ordered properly: matplotlib 3.11 does that."
     return None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from piste.arrays import FloatArray, IntArray
-from piste.errors import ModelError
+from piste.errors import ModelError, several
 from piste.models.backends import graph_cache, openvino_runtime, shapes, speed
 from piste.models.backends.openvino_runtime import Network
 from piste.models.backends.reading import ANY_TYPE, plain, types_of
@@ -110,7 +110,8 @@ class CompiledClassifier:
                 raise
             said, (rows, tokens) = openvino_runtime.reason(error), ids.shape
             self._stay_in_torch(
-                f"compiled, it fails on {rows} sequences of {tokens} tokens ({said})"
+                f"compiled, it fails on {several(rows, 'sequence')} of {several(tokens, 'token')}"
+                f" ({said})"
             )
             return self.origin.logits(ids)
 

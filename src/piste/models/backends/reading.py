@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from piste.arrays import IntArray
-from piste.errors import ModelError, choices, few
+from piste.errors import ModelError, choices, few, several
 from piste.models.protocol import REPLACEMENTS, Outputs
 from piste.text.encoding import BETWEEN, TYPE, UNTOLD, Encoding, Frame
 from piste.text.units import Span
@@ -102,8 +102,9 @@ def unknown(ids: tuple[int, ...], tokenizer: Any) -> tuple[str, ...]:
     if not count:
         return ()
     many = UNTOLD if 2 * count > len(ids) else ""
+    are = "is" if count == 1 else "are"
     return (
-        f"{count:,} of {len(ids):,} tokens are unknown to the model: it reads each as"
+        f"{count:,} of {several(len(ids), 'token')} {are} unknown to the model: it reads each as"
         f" {tokenizer.unk_token} and cannot tell them apart.{many}",
     )
 
