@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from piste.data import DEFAULT as COLUMNS
-from piste.errors import FileError, SettingError, few, several
+from piste.errors import FileError, SettingError, few
 from piste.extras import versions
 from piste.files import as_path, encodable, make_folder, write_atomic
 from piste.many import Failure, Pairing
@@ -127,8 +127,9 @@ def _explained(pairings: Sequence[Pairing]) -> list[Explanation]:
     explanations = [result for _, result in pairings if isinstance(result, Explanation)]
     if not explanations:
         failed = [result.reason for _, result in pairings if isinstance(result, Failure)]
+        some = f"None of {len(pairings):,} texts was" if len(pairings) > 1 else "No text was"
         raise SettingError(
-            f"None of {several(len(pairings), 'text')} was explained: {few(failed, 1)}.",
+            f"{some} explained: {few(failed, 1).rstrip('.')}.",
             "Look at their reasons: `failures`.",
         )
     return explanations
