@@ -24,7 +24,7 @@ from piste.methods.every_class import explain_every_class
 from piste.models.fingerprint import identity
 from piste.models.loading import as_classifier
 from piste.models.pairs import text_notes
-from piste.models.protocol import Classifier
+from piste.models.protocol import Classifier, MayVary
 from piste.models.query import OnRound, Query
 from piste.models.sharing import THREADS, Gathering
 from piste.options import ALL, Options
@@ -242,6 +242,8 @@ def _explained(encoding: Encoding, query: Query, plan: _Plan) -> Explanation:
     classifier, options = query.classifier, plan.options
     decision = Decision.of(encoding, query, options)
     attribution = plan.attribution(decision)
+    notes = _notes(encoding, decision, plan, attribution)  # which finds out whether answers vary
+    attribution = attribution.varying(classifier.varies if isinstance(classifier, MayVary) else 0.0)
     return Explanation(
         text=encoding.text,
         players=decision.players.items,
@@ -271,7 +273,7 @@ def _explained(encoding: Encoding, query: Query, plan: _Plan) -> Explanation:
         flip=attribution.flip,
         core=attribution.core,
         second=encoding.second,
-        notes=_notes(encoding, decision, plan, attribution),
+        notes=notes,
         record=_record(decision, plan),
     )
 

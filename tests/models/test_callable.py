@@ -349,3 +349,59 @@ def test_answers_that_are_no_numbers(answer):
     function = piste.from_function(lambda texts: (answer * len(texts))[: len(texts)])
     with pytest.raises(piste.PisteError, match=r"not numbers|in the place of a number"):
         piste.explain("a good film", function)
+
+
+WEIGHTS = {"good": 1.5, "bad": -1.2, "superb": 2.0, "thin": -0.7}
+NOISY = "a good film with superb cast but bad and thin plot"
+
+
+def added(text):
+    return sum(WEIGHTS.get(word, 0.0) for word in text.split())
+
+
+def test_errors_are_no_smaller_than_answers_to_the_same_text_were_apart():
+    rng = np.random.default_rng(0)
+
+    def noisy(texts):
+        return np.array([added(text) for text in texts]) + 0.5 * rng.normal(size=len(texts))
+
+    found = piste.explain(NOISY, piste.from_function(noisy))
+    apart = found.parts.varies
+    assert apart > 0
+    assert "gives different answers" in found.notes[0]
+    assert (found.errors["effect"] >= apart).all()
+    assert all(pair.error >= apart for pair in found.pairs(5))
+    assert found.predict([0, 1]).error >= apart
+    truth = np.array([WEIGHTS.get(player.text, 0.0) for player in found.players])
+    assert (np.abs(found.scores["effect"] - truth) < 3 * found.errors["effect"]).all()
+    again = piste.Explanation.from_dict(found.to_dict())
+    assert again.parts.varies == apart
+    steady = piste.explain(NOISY, piste.from_function(lambda texts: list(map(added, texts))))
+    assert steady.parts.varies == 0
+
+
+def probability(text):
+    return float(1 / (1 + np.exp(-added(text))))
+
+
+def test_probabilities_that_are_taken_for_log_odds_are_noticed():
+    def probabilities(texts):
+        return [probability(text) for text in texts]
+
+    found = piste.explain(NOISY, piste.from_function(probabilities))
+    assert any('outputs="probabilities"' in note for note in found.notes)
+    meant = piste.explain(NOISY, piste.from_function(probabilities, outputs="probabilities"))
+    assert not any("between 0 and 1" in note for note in meant.notes)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda texts: [float("good" in text) for text in texts],  # counts
+        lambda texts: [added(text) for text in texts],
+        lambda texts: [[0.0, added(text)] for text in texts],
+    ],
+)
+def test_other_answers_are_not_taken_for_probabilities(function):
+    found = piste.explain(NOISY, piste.from_function(function))
+    assert not any("between 0 and 1" in note for note in found.notes)

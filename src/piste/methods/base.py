@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,6 +19,7 @@ from piste.result.explanation import Target
 from piste.result.facts import FEW_CHECKS, Agreement, Fidelity, FitReport, Stopped
 from piste.result.formula import Formula
 from piste.result.parts import PartAnswers, PlayerSet
+from piste.result.scores import score
 
 MORE_BUDGET = "Use a larger --budget."
 TOO_FEW = f"There were fewer answers than scores to fit. {MORE_BUDGET}"
@@ -44,6 +45,17 @@ class Attribution:
     core: PlayerSet | None = None
     target: Target | None = None  # where another number is explained than was asked for
     notes: tuple[str, ...] = ()
+
+    def varying(self, by: float) -> Attribution:
+        """The same with errors that are no smaller than answers to the same text were apart."""
+        if not by:
+            return self
+        errors = {
+            name: np.hypot(error, by) if score(name).predicts else error
+            for name, error in self.errors.items()
+        }
+        parts = None if self.parts is None else replace(self.parts, varies=by)
+        return replace(self, errors=errors, parts=parts)
 
 
 class _Checked(type):

@@ -69,6 +69,13 @@ class WithNotes(Protocol):
 
 
 @runtime_checkable
+class MayVary(Protocol):
+    """A classifier whose answers to the same text may differ."""
+
+    varies: float  # how far two of them were apart; 0 where they were not, or nobody has asked
+
+
+@runtime_checkable
 class MayReadNothing(Protocol):
     """A classifier without special tokens that may answer an empty text all the same."""
 

@@ -245,7 +245,9 @@ def _parts(value: Any, players: int, whole: Mapping[str, Any]) -> PartAnswers:
     slope = _number(data["slope"])
     if abs(slope) > STEEPEST:
         raise ValueError(f"the slope is steeper than {STEEPEST}: {slope}")
-    answers = _scores(data["answers"], len(kept), "parts")
+    answers, varies = _scores(data["answers"], len(kept), "parts"), _number(data.get("varies", 0.0))
+    if varies < 0:
+        raise ValueError(f"varies is below 0: {varies}")
     return PartAnswers(
         kept,
         answers,
@@ -253,6 +255,7 @@ def _parts(value: Any, players: int, whole: Mapping[str, Any]) -> PartAnswers:
         slope=slope,
         on_slalom=data["on_slalom"],
         base_is_given=data.get("base_is_given", False),
+        varies=varies,
         **numbers,
     )
 

@@ -116,6 +116,7 @@ class PartAnswers:
     inflation: float
     on_slalom: bool
     base_is_given: bool = False  # the model cannot read an empty text: something stands for it
+    varies: float = 0.0  # how far two of the model's answers to the same part were apart
 
     @property
     def complete(self) -> bool:

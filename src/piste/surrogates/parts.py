@@ -62,6 +62,7 @@ class PartSurrogate:
     parts: BoolArray  # [asked, players]: all that was asked, also what the process has not seen
     answers: FloatArray  # [asked, outputs]
     base_is_given: bool = False  # the answer to the empty part is none of the model's
+    varies: float = 0.0  # how far two of its answers to the same part were apart: no error is less
 
     @classmethod
     @algebra.one_thread  # as it was fitted: the threads of a product change its last digit
@@ -79,7 +80,8 @@ class PartSurrogate:
             np.array([stored.amplitude]),
             stored.inflation,
         )
-        return cls(process, means, groups, parts, answers, stored.base_is_given)
+        given, varies = stored.base_is_given, stored.varies
+        return cls(process, means, groups, parts, answers, given, varies)
 
     def stored(self) -> PartAnswers:
         """What an explanation keeps: enough to predict any part without the model."""
@@ -96,6 +98,7 @@ class PartSurrogate:
             inflation=self.process.inflation,
             on_slalom=bool(self.means),
             base_is_given=self.base_is_given,
+            varies=self.varies,
         )
 
     @property
@@ -125,7 +128,7 @@ class PartSurrogate:
         """Standard errors of `predict` [parts, outputs]; 0 for a part that was asked."""
         errors = self.process.errors(parts)
         errors[self._known(parts)[0]] = 0.0
-        return errors
+        return np.asarray(np.hypot(errors, self.varies))
 
     @cached_property
     def _questions(self) -> dict[bytes, int]:
@@ -219,8 +222,8 @@ class PartSurrogate:
         order = np.argsort(-np.abs(values), kind="stable")[:count]
         first, second, pairs, values = first[order], second[order], pairs[order], values[order]
         if self.complete:
-            return pairs, values, np.zeros(len(pairs))
-        errors = self.effects_of.interaction_errors(pairs)
+            return pairs, values, np.full(len(pairs), self.varies)
+        errors = np.hypot(self.effects_of.interaction_errors(pairs), self.varies)
         return pairs, values, np.hypot(errors, np.sqrt(sampled[first, second]))
 
     def _without_base(self, pairs: IntArray, values: FloatArray) -> FloatArray:

@@ -4,20 +4,27 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count, pairwise
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from piste.arrays import FloatArray, IntArray
-from piste.errors import OutputError, SettingError, choices, kind_of, several
+from piste.errors import OutputError, SettingError, choices
 from piste.models.backends.asking import answered
+from piste.models.backends.function_answers import (
+    Margins,
+    Scale,
+    as_numbers,
+    as_scores,
+    default_labels,
+    two_columns,
+)
 from piste.models.loading_errors import first_line
 from piste.models.protocol import Outputs, described
 from piste.text.encoding import BETWEEN, Encoding, Frame
 from piste.text.units import Span, is_character_script, is_word_character, word_spans
 from piste.threads import lock_for
 
-Scale = Literal["logits", "probabilities", "label-logits", "label-probabilities", "raw"]
 MEANT: dict[str, Outputs] = {
     "logits": "classes",
     "probabilities": "classes",
@@ -25,7 +32,6 @@ MEANT: dict[str, Outputs] = {
     "label-probabilities": "labels",
     "raw": "raw",
 }
-MARGIN_LABELS = ("negative", "positive")
 UNSTEADY = "gives different answers to the same text"
 ROUNDING = 1e-4  # of an answer: what other batches change in float32
 
@@ -44,7 +50,6 @@ class Piece(NamedTuple):
     after: str = ""  # sent only where a sequence ends with this word
 
 
-RETURN = "Return an array of numbers: [n, classes] logits or [n] margins."
 PAIR = Piece("", "||")  # no word of a text: words are single characters or letters
 
 
@@ -81,6 +86,8 @@ class FunctionClassifier:
     batch: int = 0  # how many were asked together with it
     parallel: bool = False  # whether the function is made for threads
     doubt: str = ""  # what asking it again, alone, has shown
+    varies: float = 0.0  # how far the logits of that text were apart
+    margins: Margins = field(default_factory=Margins)
     reads_nothing: bool | None = None  # whether it answers an empty text; None: not tried
 
     @property
@@ -125,12 +132,14 @@ class FunctionClassifier:
 
     def _logits(self, ids: IntArray) -> FloatArray:
         given, first = self._given(ids), partial(self.show, ids[0])
-        answers = _as_numbers(answered(self.function, given, self.name, first), len(ids))
+        answers = as_numbers(answered(self.function, given, self.name, first), len(ids))
         self._keep(ids, answers)
-        scores = _as_scores(answers, self.scale)
+        scores = as_scores(answers, self.scale)
+        if self.scale == "logits" and scores.size == len(scores):
+            self.margins.add(scores)
         if self.labels is None:
-            self.labels = _default_labels(scores, self.outputs)
-        logits = _two_columns(scores) if self.outputs == "classes" else scores
+            self.labels = default_labels(scores, self.outputs)
+        logits = two_columns(scores) if self.outputs == "classes" else scores
         self.width = self.width or logits.shape[1]
         if logits.shape[1] != self.width:
             raise OutputError(
@@ -145,7 +154,7 @@ class FunctionClassifier:
                 self.asks_twice = False
                 self.doubt = self._asked_again(*self.kept)
         remarks = () if self.remarks is None else self.remarks()
-        return (*remarks, self.doubt) if self.doubt else remarks
+        return (*remarks, *filter(None, (self.doubt, self.margins.doubt)))
 
     def _keep(self, ids: IntArray, answers: FloatArray) -> None:
         """Remember one sequence to ask again, if possible one that had company."""
@@ -158,7 +167,7 @@ class FunctionClassifier:
         It costs one question for each classifier, whatever is explained with it.
         """
         try:
-            now = _as_numbers(self.function(self._given(ids)), 1)
+            now = as_numbers(self.function(self._given(ids)), 1)
         except Exception as error:  # what was found out before stands
             return f"Asked for the same text again, the function failed: {first_line(error)}."
         if now.shape != before.shape:
@@ -166,6 +175,8 @@ class FunctionClassifier:
         apart = float(np.abs(now - before).max())
         if apart <= ROUNDING * max(1.0, float(np.abs(before).max())):
             return ""
+        then, again = (as_scores(answers, self.scale) for answers in (before, now))
+        self.varies = float(np.abs(then - again).max())
         return (
             f"The function {UNSTEADY} (by {apart:.2g}), so its scores are no more certain than"
             " that. It is not deterministic, or depends on the rest of the batch: put the model"
@@ -255,93 +266,3 @@ def _needed_blank(left: str, right: str) -> str:
     pair = (left[0], right[0])
     apart = all(is_word_character(c) and not is_character_script(c) for c in pair)
     return " " if apart else ""
-
-
-def _as_numbers(answer: Any, rows: int) -> FloatArray:
-    """What the function returned, as an array with one row a text."""
-    if hasattr(answer, "detach"):  # a torch tensor, without importing torch
-        answer = answer.detach().cpu().double()
-    if answer is None:
-        raise OutputError("The function returned None.", f"Does it lack a return? {RETURN}")
-    try:
-        # A copy: the function may fill the same array again.
-        given = np.array(answer)
-        scores = None if _no_numbers(given) else given.astype(np.float64)
-    except (TypeError, ValueError, RuntimeError) as error:
-        what = f"something that is not numbers: {first_line(error)}"
-        raise OutputError(f"The function returned {what}.", RETURN) from error
-    if scores is None:
-        raise OutputError(f"The function returned {_no_numbers(given)}.", RETURN)
-    if scores.ndim not in (1, 2) or len(scores) != rows or 0 in scores.shape:
-        raise OutputError(
-            f"The function was given {several(rows, 'text')} and returned shape {scores.shape}.",
-            f"Return one row per text: shape ({rows}, classes) or ({rows},).",
-        )
-    return scores
-
-
-def _no_numbers(given: Any) -> str:
-    """What an array holds in place of numbers; nothing where it holds numbers."""
-    if given.dtype.kind in "biuf":
-        return ""
-    if given.dtype.kind in "US":
-        return "text, not numbers"
-    others = [one for one in given.flat if not isinstance(one, int | float)]
-    if given.dtype.kind == "O" and others:
-        what = "None" if others[0] is None else kind_of(others[0])
-        return f"{what} in the place of a number"
-    return f"values of type {given.dtype}, not numbers"
-
-
-def _as_scores(answers: FloatArray, scale: Scale) -> FloatArray:
-    """What the function answered as numbers to explain [n, outputs] (or [n] margins)."""
-    if scale in ("raw", "label-logits"):
-        return answers.reshape(len(answers), -1)
-    if scale == "label-probabilities":
-        each = _checked(answers).reshape(len(answers), -1)
-        inside = np.clip(each, 1e-9, 1 - 1e-9)
-        return np.asarray(np.log(inside / (1 - inside)))
-    return _logs(answers) if scale == "probabilities" else _not_probabilities(answers)
-
-
-def _logs(scores: FloatArray) -> FloatArray:
-    """Log-probabilities, kept off zero: a classifier that says 0 or 1 still has finite odds."""
-    if _checked(scores).ndim == 1 or scores.shape[1] == 1:
-        positive = scores.reshape(-1)
-        scores = np.stack([1 - positive, positive], axis=1)
-    return np.asarray(np.log(np.clip(scores, 1e-9, None)))
-
-
-def _checked(scores: FloatArray) -> FloatArray:
-    if (scores < 0).any() or (scores > 1).any():  # NaN is neither: the query tells of it
-        wrong = scores[(scores < 0) | (scores > 1)].flat[0]
-        raise OutputError(
-            f"The function's probabilities leave 0..1: one is {wrong:.4g}.", 'Use outputs="logits".'
-        )
-    return scores
-
-
-def _not_probabilities(scores: FloatArray) -> FloatArray:
-    whole = (scores == np.round(scores)).all()  # counts such as [0, 1] are logits like others
-    if scores.ndim == 2 and scores.shape[1] > 1 and (scores >= 0).all() and not whole:
-        if np.allclose(scores.sum(axis=1), 1, atol=1e-6):
-            raise OutputError(
-                "The function's rows are probabilities (they sum to 1), not logits.",
-                'Say so: from_function(fn, outputs="probabilities").',
-            )
-    return scores
-
-
-def _default_labels(scores: FloatArray, outputs: Outputs) -> tuple[str, ...]:
-    if scores.ndim == 1 or scores.shape[1] == 1:
-        return MARGIN_LABELS if outputs == "classes" else ("score",)
-    word = {"classes": "class", "labels": "label", "raw": "output"}[outputs]
-    return tuple(f"{word} {index}" for index in range(scores.shape[1]))
-
-
-def _two_columns(scores: FloatArray) -> FloatArray:
-    """Margins as logits of two classes: their difference is the margin."""
-    if scores.ndim == 2 and scores.shape[1] > 1:
-        return scores
-    margin = scores.reshape(-1)
-    return np.stack([np.zeros_like(margin), margin], axis=1)
