@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from piste.errors import ModelError, SettingError, choices
-from piste.models.backends.function import Scale, from_function
+from piste.models.backends.function import from_function
+from piste.models.backends.function_answers import Scale
 from piste.models.backends.openvino_runtime import available
 from piste.models.protocol import Classifier
 
