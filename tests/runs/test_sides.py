@@ -90,31 +90,27 @@ def test_numbers_are_neither_right_nor_wrong():
     assert summary.classes == []
 
 
-def test_another_label_that_comes_first_turns_no_decision(tmp_path):
-    """B rises above A, which stays above 0: the model still says A."""
+def fruit(for_a, for_b):
+    """A model that scores "apple" so for A and for B."""
 
-    def model(bread):
-        def scores(texts):
-            return [[3.0 * ("apple" in t) - 1, bread * ("apple" in t) - 1] for t in texts]
+    def scores(texts):
+        return [[for_a * ("apple" in t) - 1, for_b * ("apple" in t) - 1] for t in texts]
 
-        return piste.from_function(scores, ["A", "B"], outputs="label-logits", name="two")
+    return piste.from_function(scores, ["A", "B"], outputs="label-logits", name="fruit")
 
+
+@pytest.mark.parametrize(
+    ("after", "turned"),
+    [
+        ((2.5, 4.0), []),  # B comes first, and A is still above 0
+        ((0.5, 2.0), [("A", "not A")] * 3),
+    ],
+)
+def test_a_decision_on_a_label_turns_where_its_own_score_does(after, turned, tmp_path):
     texts = ["apple tea here", "one apple now", "the apple"]
-    piste.run(texts, model(2.0), tmp_path / "before")
-    assert not piste.check(texts, model(4.0), tmp_path / "before").flips
-
-
-def test_a_label_that_falls_below_0_turns_its_decision(tmp_path):
-    def model(apple):
-        def scores(texts):
-            return [[apple * ("apple" in t) - 1, 2.0 * ("apple" in t) - 1] for t in texts]
-
-        return piste.from_function(scores, ["A", "B"], outputs="label-logits", name="two")
-
-    texts = ["apple tea here", "one apple now", "the apple"]
-    piste.run(texts, model(3.0), tmp_path / "before")
-    flips = piste.check(texts, model(0.5), tmp_path / "before").flips
-    assert [(flip.before, flip.after) for flip in flips] == [("A", "not A")] * 3
+    piste.run(texts, fruit(3.0, 2.0), tmp_path / "before")
+    flips = piste.check(texts, fruit(*after), tmp_path / "before").flips
+    assert [(flip.before, flip.after) for flip in flips] == turned
 
 
 def three(texts):
