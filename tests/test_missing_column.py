@@ -64,3 +64,37 @@ def test_a_column_that_was_named_must_be_there(tmp_path, asked, proposed):
         list(read_examples(path, piste.Columns(**{asked: misspelt})))
     assert proposed in told.value.command
     assert len(list(read_examples(path))) == 1  # the usual names may be missing
+
+
+def test_rows_of_json_may_lack_what_others_have(tmp_path):
+    rows = [{"text": "a good film"}, {"text": "a bad film", "stars": 1}]
+    path = tmp_path / "sparse.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for source in (path, rows, iter(rows)):
+        found = list(read_examples(source, piste.Columns(label="stars")))
+        assert [one.label for one in found] == [None, 1]
+
+
+def test_numbers_may_name_columns():
+    frame = pandas.DataFrame([["a good film", 1]])
+    (found,) = read_examples(frame, piste.Columns(text=0, label=1))
+    assert (found.text, found.label) == ("a good film", 1)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "arrow", "rows"])
+def test_only_columns_that_are_there_are_proposed(kind):
+    import pyarrow
+
+    frame = pandas.DataFrame({"text": ["a good film"], "y": [1]})
+    rows = frame.to_dict("records")
+    source = {"pandas": frame, "arrow": pyarrow.Table.from_pandas(frame), "rows": rows}[kind]
+    with pytest.raises(FileError, match=r"Columns\(label=\.\.\.\); there are text, y\."):
+        list(read_examples(source, piste.Columns(label="lab")))
+
+
+def test_the_index_of_a_frame_goes_by_its_own_name():
+    frame = pandas.DataFrame({"text": ["a good film"]}, index=pandas.Index(["a7"], name="key"))
+    (found,) = read_examples(frame, piste.Columns(id="key"))
+    assert found.id == "a7"
+    with pytest.raises(FileError, match="has no column 'kye'"):
+        list(read_examples(frame, piste.Columns(id="kye")))

@@ -11,16 +11,17 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from piste.errors import FileError, SettingError, few, kind_of, nearest
+from piste.errors import FileError, SettingError, few, kind_of, nearest, several
 from piste.rows import objects
 from piste.rows.files import rows_of_files
 from piste.rows.row import PROBLEM, RawRow, missing
 
 __all__ = ["Columns", "Example", "read_examples"]
+PEEKED = 100  # rows that tell which columns there are
 NO_LABEL = ("", "NaN")  # cells of a CSV file without a label
 SECOND = "The second text is"  # how the problems of a second text begin
 Texts = str | os.PathLike[str] | Iterable[Any]  # a path, a name, or an object that holds texts
@@ -36,6 +37,10 @@ class Columns:
     words: str = "words"  # with `maps`: human attention
     maps: str = "maps"  # one list of 0 and 1 for each annotator, as long as `words`
     pair: str = "text_pair"  # a second text, where the model classifies two at once
+
+    def __post_init__(self) -> None:
+        for name, given in vars(self).items():  # a frame without a header has numbers
+            object.__setattr__(self, name, str(given))
 
 
 DEFAULT = Columns()
@@ -79,15 +84,30 @@ def read_examples(
         raise SettingError(
             f"columns is {kind_of(columns)}.", 'Give piste.Columns(text="review"), for example.'
         )
-    is_checked = False
-    for index, row in enumerate(islice(_rows(source, columns, split), limit)):
-        if isinstance(row, Example):
-            yield row
-            continue
-        if not is_checked and PROBLEM not in row:
-            is_checked = True
-            _check_columns(row, source, columns)
-        yield _example(row, index, columns)
+    rows = _checked(islice(_rows(source, columns, split), limit), source, columns)
+    for index, row in enumerate(rows):
+        yield row if isinstance(row, Example) else _example(row, index, columns)
+
+
+def _checked(
+    rows: Iterator[RawRow | Example], source: Texts, columns: Columns
+) -> Iterator[RawRow | Example]:
+    """The rows, once the first ones show that they have the columns that were asked for.
+
+    Of an iterator no more is read than the first.
+    """
+    first: list[RawRow | Example] = []
+    told: list[RawRow] = []
+    while len(told) < (1 if isinstance(source, Iterator) else PEEKED):
+        row = next(rows, None)
+        if row is None:
+            break
+        first.append(row)
+        if not isinstance(row, Example) and PROBLEM not in row:
+            told.append(row)
+    if told:
+        _check_columns(told, source, columns)
+    return chain(first, rows)
 
 
 def _rows(source: Texts, columns: Columns, split: str) -> Iterator[RawRow | Example]:
@@ -117,14 +137,33 @@ def held(source: Texts) -> Texts:
     return list(source) if isinstance(source, Iterator) else source
 
 
-def _check_columns(row: RawRow, source: Texts, columns: Columns) -> None:
-    """Refuse data whose first row lacks the text, or another column that was asked for by name."""
+def _check_columns(rows: Sequence[RawRow], source: Texts, columns: Columns) -> None:
+    """Refuse data without texts, or without another column that was asked for by name.
+
+    Rows of JSON may lack what others have, so one of these rows is enough.
+    """
+    names, index = _names(rows, source)
     for kind, name in vars(columns).items():
-        asked = kind == "text" or name != getattr(DEFAULT, kind)
-        if asked and name not in row:
-            # A row of pandas has its place in the index besides, which is no column.
-            names = [str(column) for column in getattr(source, "columns", row)]
-            raise _no_column(kind, name, names, row, source_name(source))
+        if kind == "text":
+            there = name in rows[0]
+        elif name == getattr(DEFAULT, kind) or isinstance(source, Iterator):
+            continue
+        elif kind == "id" and index is not None:  # a frame's index goes by any name
+            there = name in names or name in index
+        else:
+            there = any(name in row for row in rows)
+        if not there:
+            raise _no_column(kind, name, names, rows[0], source_name(source))
+
+
+def _names(rows: Sequence[RawRow], source: Any) -> tuple[list[str], list[Any] | None]:
+    """The columns, and of pandas the names of the index, which is no column."""
+    told = getattr(source, "column_names", None)  # of Arrow; `columns` holds the cells there
+    told = getattr(source, "columns", None) if told is None else told
+    index = list(source.index.names) if hasattr(source, "iloc") else None
+    if told is None:
+        told = dict.fromkeys(name for row in rows for name in row)
+    return [str(name) for name in told], index
 
 
 def _no_column(kind: str, name: str, names: Sequence[str], row: RawRow, source: str) -> FileError:
@@ -133,19 +172,19 @@ def _no_column(kind: str, name: str, names: Sequence[str], row: RawRow, source: 
     say = f"Say which one holds the {HELD[kind]}:"
     return FileError(
         f"{_capital(source)[:200]} has no column {name!r}.",
-        f"{say} columns=piste.Columns({kind}={like!r}); {there}",
-        f"{say} --{kind}-column {like}; {there}",
+        f"{say} columns=piste.Columns({kind}={repr(like) if like else '...'}); {there}",
+        f"{say} --{kind}-column {like or 'NAME'}; {there}",
     )
 
 
-def _likely(kind: str, asked: str, names: Sequence[str], row: RawRow) -> str:
+def _likely(kind: str, asked: str, names: Sequence[str], row: RawRow) -> str | None:
     """The column that was probably meant: by its name; of the text, by how much it holds too."""
     usual: str = getattr(DEFAULT, kind)
     if usual in names:
         return usual
     near = nearest(asked, names)
     if near is not None or kind != "text":
-        return near or usual
+        return near
     lengths = {name: len(row[name]) for name in names if isinstance(row.get(name), str)}
     longest = max(lengths, key=lambda name: lengths[name], default="review")
     return longest if lengths or not names else names[0]
@@ -266,7 +305,7 @@ def with_pairs(
             raise _surplus()
         if len(pairs) < size:
             raise SettingError(
-                f"There are {size:,} texts, and {len(pairs):,} second texts.",
+                f"There are {several(size, 'text')}, and {several(len(pairs), 'second text')}.",
                 "Give as many second texts as texts.",
             )
     return _beside(examples, iter(pairs))

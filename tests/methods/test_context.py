@@ -467,7 +467,7 @@ def test_a_part_that_reads_as_one_that_was_asked_has_its_answer():
 
     found = explain("good " * 10 + "and not bad", rule, effort="light")
     assert not found.parts.complete
-    first, second = found.predict([0, 10]), found.predict([7, 10])
+    first, second = found.predict([3, 10]), found.predict([7, 10])
     assert first.score == second.score
 
 
@@ -490,3 +490,32 @@ def test_what_stands_for_an_empty_text_is_put_down_to_no_pair(more):
         assert abs(second.effect) < 0.1
     assert ("every part but the empty one" in " ".join(str(found).split())) == (not more)
     assert not any(pair.effect for pair in explain("not good", blind).pairs(1))
+
+
+@pytest.mark.parametrize(
+    "text", ["very\nvery very very", "yes\n\nyes yes", "very\nvery very, very\n\nvery very"]
+)
+@pytest.mark.parametrize("budget", [None, 40])
+def test_equal_words_with_other_blanks_around_them_are_told_apart(text, budget):
+    """To a function the blanks are part of the text; every recorded answer is that of its part."""
+
+    def lines(texts: list[str]) -> np.ndarray:
+        return np.array([3.0 * t.count("\n") + 0.1 * len(t.split()) for t in texts])
+
+    found = explain(text, lines, budget=budget)
+    again = piste.Explanation.from_dict(found.to_dict())
+    kept, told = found.parts.kept, found.parts.answers
+    assert len(set(told)) > 3
+    for part, answer in zip(kept, told, strict=True):
+        some = [i for i, bit in enumerate(part) if bit == "1"]
+        assert again.predict(some).score == pytest.approx(answer)
+
+
+@pytest.mark.parametrize("count", [6, 9])
+@pytest.mark.parametrize("budget", [11, 17, 29, 40])
+def test_a_budget_is_enough_for_a_text_of_one_word(count, budget):
+    def lengths(texts: list[str]) -> np.ndarray:
+        return np.array([len(text) ** 0.5 * 0.01 + text.count("bad") for text in texts])
+
+    found = explain("very " * count, lengths, budget=budget)
+    assert found.cost.forwards <= budget

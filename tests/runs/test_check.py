@@ -293,15 +293,32 @@ def test_one_text_that_is_explained_badly_hides_no_change():
     badly = of_changes([0.61, 0.55, 0.59, 0.63, -0.08, 0.57], [0.03, 0.04, 0.08, 0.07, 0.47, 0.02])
     assert badly.chance < 1e-9
     assert badly.change == pytest.approx(0.58, abs=0.02)
-    assert not badly.cancels
+    assert not badly.uneven
 
 
 def test_changes_that_cancel_out_are_found():
     shift = of_changes([1.2, -1.1, 1.3, -1.2, 0.0], [0.05] * 5)
     assert abs(shift.change) < 0.3
     assert shift.chance < 1e-4
-    assert (shift.cancels, shift.moved, shift.largest) == (True, 4, pytest.approx(1.3))
-    assert "in 4 of 5 texts, by up to +1.30; mean +0.04 ±" in words_of_shift(shift)
+    assert (shift.uneven, shift.moved, shift.largest) == (True, 4, pytest.approx(1.3))
+    assert words_of_shift(shift).endswith("; in 4 of 5 texts, by up to +1.30")
+
+
+@pytest.mark.parametrize("variance", [0.0, 1e-6, 0.04, 1.0])
+def test_of_one_text_there_is_no_mean_that_hides_anything(variance):
+    shift = of_changes([-0.8], [np.sqrt(variance)])
+    assert not shift.uneven
+    assert words_of_shift(shift).startswith("0 → −0.80 (−0.80 ±")
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3, 1e6])
+def test_changes_are_told_alike_in_any_unit(unit):
+    """One text is known exactly: it does not take all the weight."""
+    changes = [0.0, *[0.75 * unit] * 12]
+    shift = of_changes(changes, [0.0, *[0.3 * unit] * 12], least=0.1 * unit)
+    assert shift.change == pytest.approx(0.673 * unit, rel=0.01)
+    assert shift.error == pytest.approx(0.156 * unit, rel=0.02)
+    assert shift.chance == pytest.approx(0.0005, rel=0.2)
 
 
 def test_of_no_change_chances_are_seldom_small():

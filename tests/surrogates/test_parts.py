@@ -54,7 +54,7 @@ def a_surrogate(
     )
     inside = like_the_text(parts)
     process = fit_context(parts[inside], (answers - prior)[inside], exact=ends(parts)[inside])
-    return PartSurrogate(process, means, np.arange(players), parts, answers)
+    return PartSurrogate(process, means, np.arange(players), parts, answers, np.arange(players))
 
 
 # Which parts
@@ -101,7 +101,7 @@ def test_what_is_stored_predicts_the_same(seed, players, mean):
     kept = json.loads(json.dumps(surrogate.stored(), default=jsonable))
     kept |= {name: np.array(kept[name]) for name in ("answers", "relevances")}
     formula = random_formula(seed, players)  # an explanation has one, also where it is not the mean
-    again = PartSurrogate.of(PartAnswers(**kept), formula, surrogate.groups)
+    again = PartSurrogate.of(PartAnswers(**kept), formula, surrogate.groups, surrogate.reads)
     new = np.random.default_rng(seed).random((20, players)) < 0.5
     assert again.predict(new) == pytest.approx(surrogate.predict(new), abs=1e-9)
     assert again.errors(new) == pytest.approx(surrogate.errors(new), abs=1e-9)
@@ -141,7 +141,7 @@ def test_once_everything_was_asked_nothing_is_left_to_estimate():
     order = np.random.default_rng(0).permutation(len(every))
     parts, answers = every[order], game(every)[order][:, None]
     process = fit_context(parts, answers, exact=ends(parts))
-    surrogate = PartSurrogate(process, (), np.arange(5), parts, answers)
+    surrogate = PartSurrogate(process, (), np.arange(5), parts, answers, np.arange(5))
     assert surrogate.complete
     assert surrogate.effects[:, 0] == pytest.approx(exact_shapley(every, game(every)))
     assert (surrogate.effect_errors == 0).all()
@@ -149,7 +149,7 @@ def test_once_everything_was_asked_nothing_is_left_to_estimate():
     expected = [interaction_row(5, *pair) @ game(every) for pair in pairs]
     assert values == pytest.approx(expected)
     assert (errors == 0).all()
-    part = PartSurrogate(process, (), np.arange(5), parts[1:], answers[1:])
+    part = PartSurrogate(process, (), np.arange(5), parts[1:], answers[1:], np.arange(5))
     assert not part.complete
 
 

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 
+from piste.errors import several
 from piste.render.clean import one_line
 from piste.render.plain import captured, plain
 from piste.render.words import listed, signed
@@ -45,24 +46,24 @@ def verdict(change: ModelChange) -> str:
     if not change.changed:
         return f"Nothing changed beyond chance in {texts}."
     found = [
-        count(len(change.words), "word") if change.words else "",
-        count(len(change.pairs), "interaction") if change.pairs else "",
-        count(len(change.flips), "decision") if change.too_many_flips else "",
+        several(len(change.words), "word") if change.words else "",
+        several(len(change.pairs), "interaction") if change.pairs else "",
+        several(len(change.flips), "decision") if change.too_many_flips else "",
         "the fidelity" if change.fidelity.fell else "",
     ]
     if change.untold:
         also = listed([one for one in found if one])
         return f"{UNTOLD} in {texts}." + (f" Changed: {also}." if also else "")
     spurious = len(change.spurious)
-    new = f" {count(spurious, 'word')} may be spurious now." if spurious else ""
+    new = f" {several(spurious, 'word')} may be spurious now." if spurious else ""
     return f"Changed in {texts}: {listed([one for one in found if one])}.{new}"
 
 
 def _of_all(change: ModelChange) -> str:
     """How many texts were compared, and of how many where those are not all."""
     if change.texts >= change.baseline_texts:
-        return count(change.texts, "text")
-    return f"{change.texts:,} of {count(change.baseline_texts, 'text')}"
+        return several(change.texts, "text")
+    return f"{change.texts:,} of {several(change.baseline_texts, 'text')}"
 
 
 def sections(change: ModelChange) -> list[tuple[str, list[list[str]]]]:
@@ -78,7 +79,9 @@ def sections(change: ModelChange) -> list[tuple[str, list[list[str]]]]:
 
 def _turned(change: ModelChange) -> str:
     allowed = f", {change.limits.flips:,} allowed" if change.limits.flips else ""
-    more = f" (--flips {len(change.flips)} allows them)" if change.too_many_flips else ""
+    turned = len(change.flips)
+    more = f" (--flips {turned} allows {'it' if turned == 1 else 'them'})"
+    more = more if change.too_many_flips else ""
     return f"{len(change.flips):,} of {change.texts:,} turned{allowed}{more}"
 
 
@@ -90,14 +93,15 @@ def shift_name(shift: Shift) -> str:
 def moved(shift: Shift) -> str:
     """From where to where, and by how much: "+2.40 → +0.31 (−2.09 ±0.12)".
 
-    Where they cancel out: "in 5 of 6 texts, by up to −0.61; mean +0.11 ±0.17".
+    Where single texts tell it rather than the mean, "; in 5 of 6 texts, by up to −0.61" follows.
     """
-    change = f"{signed(shift.change)} ±{shift.error:.2f}"
-    if shift.cancels:
-        where = f"in {shift.moved:,} of {count(shift.texts, 'text')}"
-        return f"{where}, by up to {signed(shift.largest)}; mean {change}"
     largest = max(abs(shift.before), abs(shift.after))
-    return f"{signed(shift.before, largest)} → {signed(shift.after, largest)} ({change})"
+    ends = f"{signed(shift.before, largest)} → {signed(shift.after, largest)}"
+    told = f"{ends} ({signed(shift.change)} ±{shift.error:.2f})"
+    if not shift.uneven:
+        return told
+    where = f"{shift.moved:,} of {several(shift.texts, 'text')}"
+    return f"{told}; in {where}, by up to {signed(shift.largest)}"
 
 
 def _shifts(shifts: Sequence[Shift], what: str) -> list[list[str]]:
@@ -148,10 +152,10 @@ def _fidelity(change: ModelChange) -> list[list[str]]:
 def remarks(change: ModelChange) -> list[str]:
     """What the findings rest on, and what could not be compared."""
     limits = change.limits
-    turned = count(limits.flips, "turned decision") if limits.flips else "no turned decision"
+    turned = several(limits.flips, "turned decision") if limits.flips else "no turned decision"
     tests = (
-        f"· {count(change.tested, 'test')} at a false discovery rate of {limits.alpha:g}. Allowed:"
-        f" effects that move by up to {limits.least:.2g}, and {turned}."
+        f"· {several(change.tested, 'test')} at a false discovery rate of {limits.alpha:g}."
+        f" Allowed: effects that move by up to {limits.least:.2g}, and {turned}."
     )
     was, now = (one_line(name, 60) for name in change.models)
     folder = one_line(change.baseline, 60)
@@ -160,12 +164,12 @@ def remarks(change: ModelChange) -> list[str]:
     told += _lost(change)
     if change.unreliable:
         told.append(
-            f"· The words of {count(change.unreliable, 'text')} are not compared: with an R² below"
-            f" {LOW} an explanation is unreliable. Make the baseline with --effort normal or"
+            f"· The words of {several(change.unreliable, 'text')} are not compared: with an R²"
+            f" below {LOW} an explanation is unreliable. Make the baseline with --effort normal or"
             " thorough."
         )
     if change.failed:
-        told.append(f"· {count(change.failed, 'text')} failed now, and not in the baseline.")
+        told.append(f"· {several(change.failed, 'text')} failed now, and not in the baseline.")
     return [*told, *(f"· {note}" for note in change.notes)]
 
 
@@ -176,7 +180,7 @@ def _lost(change: ModelChange) -> list[str]:
         "edited in the data, or moved to another row,": change.other,
     }
     return [
-        f"· {count(number, 'text')} of the baseline {'is' if number == 1 else 'are'} {reason} and"
+        f"· {several(number, 'text')} of the baseline {'is' if number == 1 else 'are'} {reason} and"
         " cannot be compared: make a new baseline."
         for reason, number in reasons.items()
         if number
@@ -202,14 +206,10 @@ def _rare(change: ModelChange) -> list[str]:
         return []
     are = "is" if change.rare == 1 else "are"
     return [
-        f"· {change.rare:,} of {count(change.compared, 'word')} {are} in fewer than {FEW} texts:"
+        f"· {change.rare:,} of {several(change.compared, 'word')} {are} in fewer than {FEW} texts:"
         " too few to notice any but large changes (a word in one text must move by"
         f" {change.needed:.0f} times its error)."
     ]
-
-
-def count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _grid(rows: Sequence[Sequence[str]]) -> Table:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from xml.etree import ElementTree
 
+from piste.errors import several
 from piste.render.clean import one_line
 from piste.render.model_change import (
     UNTOLD,
-    count,
     moved,
     remarks,
     sections,
@@ -46,7 +46,7 @@ def as_junit(change: ModelChange) -> str:
                 ElementTree.SubElement(case, "failure", message=message).text = message
                 failed += 1
     all_texts = max(change.baseline_texts, change.texts)
-    name = f"{change.texts:,} of {count(all_texts, 'text')} compared"
+    name = f"{change.texts:,} of {several(all_texts, 'text')} compared"
     ElementTree.SubElement(suite, "testcase", classname="piste.texts", name=name)
     suite.set("tests", str(len(suite)))
     suite.set("failures", str(failed))
@@ -96,7 +96,7 @@ def _failures(change: ModelChange) -> Iterator[tuple[str, Failures]]:
 
 
 def _moved(shift: Shift) -> str:
-    return moved(shift) + ("" if shift.cancels else f", in {count(shift.texts, 'text')}")
+    return moved(shift) + ("" if shift.uneven else f", in {several(shift.texts, 'text')}")
 
 
 def as_markdown(change: ModelChange) -> str:

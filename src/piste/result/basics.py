@@ -5,6 +5,10 @@ the table.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from piste.arrays import IntArray
+
 NAMED = 3  # ways to write a word that its name holds
 
 
@@ -22,6 +26,16 @@ class Player:
     ids: tuple[int, ...]
     group: int
     segment: int = 0  # 1: of the second text of a pair
+
+
+def read_as(players: Sequence[Player]) -> IntArray:
+    """A number for what the model reads of each player [players]; equal ones cannot be told apart.
+
+    Finer than groups: of a function a word may have other blanks around it in another place.
+    """
+    numbers: dict[object, int] = {}
+    keys = ((player.segment, player.ids) for player in players)
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
 
 
 @dataclass(frozen=True)

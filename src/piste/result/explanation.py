@@ -16,7 +16,7 @@ from piste.arrays import BoolArray, FloatArray
 from piste.errors import FileError, SettingError, printable, several
 from piste.files import as_path
 from piste.options import WORDS_SHOWN, whole_number
-from piste.result.basics import Player, Row, Target
+from piste.result.basics import Player, Row, Target, read_as
 from piste.result.facts import Cost, Fidelity, FitReport, Record, Stopped
 from piste.result.format import jsonable
 from piste.result.formula import Formula
@@ -189,7 +189,7 @@ class Explanation(AsJson, AsPage):
         from piste.surrogates.parts import PartSurrogate  # lies to the right of this room
 
         groups = np.array([player.group for player in self.players], dtype=np.int64)
-        return PartSurrogate.of(self.parts, self.formula, groups)
+        return PartSurrogate.of(self.parts, self.formula, groups, read_as(self.players))
 
     def _part(self, players: Iterable[int], name: str) -> BoolArray:
         """A mask [1, players] of these players, after checks."""

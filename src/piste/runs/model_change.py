@@ -41,7 +41,7 @@ class Shift:
     spurious: bool = False  # a candidate for a spurious word that was none in the baseline
     largest: float = 0.0  # the change in that text
     moved: int = 0  # texts in which it surely moved
-    cancels: bool = False  # single texts tell more than the mean, in which changes cancel out
+    uneven: bool = False  # single texts tell more than the mean: few moved, or either way
 
     @property
     def change(self) -> float:
@@ -132,7 +132,7 @@ class ModelChange(AsJson):
     def to_pandas(self) -> pandas.DataFrame:
         """One row a changed word or pair."""
         rows = list(self._rows())
-        names = [f.name for f in fields(Shift) if f.name not in ("spurious", "cancels")]
+        names = [f.name for f in fields(Shift) if f.name not in ("spurious", "uneven")]
         names.insert(names.index("error"), "change")
         return data_frame({name: [row[name] for row in rows] for name in names})
 

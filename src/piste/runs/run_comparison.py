@@ -49,6 +49,7 @@ PLACES = ("index", "word", "start", "segment", "effect", "effect_error")
 OPENING = 60  # characters of a text that a report shows
 LEAST = 0.1  # of the strongest effect in a text, the median over texts: a smaller change is small
 FALL = 0.05  # of R²: a smaller fall does not count
+ROUNDING = 1e-4  # of a text's strongest effect: another machine may change as much
 TURNED = 1e-3  # a score that moved by less may have turned by rounding
 Row = Mapping[str, Any]
 Table = Mapping[str, Sequence[Any]]
@@ -192,8 +193,9 @@ def _tallied(
         label, sign = _side(rows[0], before.manifest)
         signs = sign, _side(rows[1], before.manifest)[1]
         strongest.append(max(np.abs(_numbers(was, "effect")), default=0.0))
-        _add_words(tallies, index, label, (was, now), signs)
-        _add_pairs(tallies, index, label, (rows[0].get("pairs"), rows[1].get("pairs")), signs)
+        own = (ROUNDING * strongest[-1]) ** 2
+        _add_words(tallies, index, label, (was, now), signs, own)
+        _add_pairs(tallies, index, label, (rows[0].get("pairs"), rows[1].get("pairs")), signs, own)
     return tallies, openings, float(np.median(strongest)) if strongest else 0.0
 
 
@@ -230,8 +232,9 @@ def _add_words(
     label: str,
     tables: tuple[Table, Table],
     signs: tuple[float, float],
+    rounding: float,
 ) -> None:
-    """Every word of a text that stands at the same place in both."""
+    """Every word of a text that stands at the same place in both. rounding: a variance."""
     places = [
         {
             (start, word): at
@@ -249,7 +252,7 @@ def _add_words(
         was, now = (list(one) for one in zip(*ats, strict=True))
         variance = float(np.sum(errors[0][was] ** 2) + np.sum(errors[1][now] ** 2))
         tally = tallies.setdefault(((word,), label), Tally())
-        tally.add(index, effects[0][was], effects[1][now], variance)
+        tally.add(index, effects[0][was], effects[1][now], variance + rounding)
 
 
 def _add_pairs(
@@ -258,6 +261,7 @@ def _add_pairs(
     label: str,
     listed: tuple[Sequence[Row] | None, Sequence[Row] | None],
     signs: tuple[float, float],
+    rounding: float,
 ) -> None:
     """Every pair that is recorded for a text in one of the runs.
 
@@ -282,7 +286,7 @@ def _add_pairs(
         sums[place[2:]] = sums.get(place[2:], 0.0) + np.array([was[0], now[0], was[1] + now[1]])
     for words, (was, now, variance) in sums.items():
         tally = tallies.setdefault((words, label), Tally())
-        tally.add(index, np.array([was]), np.array([now]), variance)
+        tally.add(index, np.array([was]), np.array([now]), variance + rounding)
 
 
 def _by_place(

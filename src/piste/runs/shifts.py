@@ -17,7 +17,8 @@ FREEDOM = 5  # degrees, a text: how well errors are known that were estimated fr
 SURE = 0.01  # the p-value of a change that is counted among those in single texts
 Key = tuple[tuple[str, ...], str]  # a word or a pair, and the label that its effects speak for
 Row = Mapping[str, Any]
-TINY = 1e-12  # variance of a change that is known exactly
+TINY = 1e-12  # variance where nothing changes at all
+SMALLEST = 1e-6  # of the others' size: variance of a change that is known exactly
 
 
 def _numbers() -> array[float]:
@@ -66,7 +67,7 @@ class Tally:
             opening=texts[self.texts[most]].get("opening", ""),
             largest=float(changes[most]),
             moved=int((single <= SURE).sum()),
-            cancels=somewhere < chance,
+            uneven=number > 1 and somewhere < chance,
         )
 
 
@@ -76,7 +77,8 @@ def over_texts(changes: FloatArray, variances: FloatArray) -> tuple[FloatArray, 
     By random effects (DerSimonian and Laird): a text that is explained badly counts less, and where
     texts differ by more than their errors they count alike.
     """
-    known = variances + TINY
+    size = max(float(variances.max()), float(np.mean(changes**2)))
+    known = variances + max(SMALLEST * size, TINY)
     between = _between(changes, 1 / known)
     weights = 1 / (known + between)
     share = weights / weights.sum()
@@ -88,7 +90,7 @@ def _between(changes: FloatArray, weights: FloatArray) -> float:
     """The variance of the true change from text to text."""
     total = weights.sum()
     rest = weights @ (changes - weights @ changes / total) ** 2 - (len(changes) - 1)
-    room = total - weights @ weights / total
+    room = weights @ (total - weights) / total
     return float(max(0.0, rest) / room) if room > 0 else 0.0
 
 

@@ -43,13 +43,13 @@ def ends(parts: BoolArray) -> BoolArray:
     return np.asarray(parts.all(axis=1) | ~parts.any(axis=1))
 
 
-def readings(parts: BoolArray, groups: IntArray) -> list[bytes]:
+def readings(parts: BoolArray, reads: IntArray) -> list[bytes]:
     """A key for the text that each part reads as: without either of two equal neighbours it is the
-    same. groups [players]: equal ones are the same to the model.
+    same. reads [players]: as `read_as` numbers them.
     """
-    if len(np.unique(groups)) == len(groups):
+    if len(np.unique(reads)) == len(reads):
         return keys(parts)
-    return [groups[part].tobytes() for part in parts]
+    return [reads[part].tobytes() for part in parts]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,12 +61,15 @@ class PartSurrogate:
     groups: IntArray  # [players]: equal players have equal parameters in the mean
     parts: BoolArray  # [asked, players]: all that was asked, also what the process has not seen
     answers: FloatArray  # [asked, outputs]
+    reads: IntArray  # [players]: what the model reads of each, as `read_as` numbers it
     base_is_given: bool = False  # the answer to the empty part is none of the model's
     varies: float = 0.0  # how far two of its answers to the same part were apart: no error is less
 
     @classmethod
     @algebra.one_thread  # as it was fitted: the threads of a product change its last digit
-    def of(cls, stored: PartAnswers, formula: Formula | None, groups: IntArray) -> PartSurrogate:
+    def of(
+        cls, stored: PartAnswers, formula: Formula | None, groups: IntArray, reads: IntArray
+    ) -> PartSurrogate:
         """The surrogate that an explanation has kept, for the target alone."""
         parts, answers = stored.parts, stored.answers[:, None]
         means = (formula,) if stored.on_slalom and formula is not None else ()
@@ -81,7 +84,7 @@ class PartSurrogate:
             stored.inflation,
         )
         given, varies = stored.base_is_given, stored.varies
-        return cls(process, means, groups, parts, answers, given, varies)
+        return cls(process, means, groups, parts, answers, reads, given, varies)
 
     def stored(self) -> PartAnswers:
         """What an explanation keeps: enough to predict any part without the model."""
@@ -133,12 +136,12 @@ class PartSurrogate:
     @cached_property
     def _questions(self) -> dict[bytes, int]:
         """Where each part that was asked stands, by how it reads."""
-        return {key: index for index, key in enumerate(readings(self.parts, self.groups))}
+        return {key: index for index, key in enumerate(readings(self.parts, self.reads))}
 
     def _known(self, parts: BoolArray) -> tuple[IntArray, IntArray]:
         """Which of the parts were asked, or read as one that was, and as which questions."""
         asked = self._questions
-        found = readings(parts, self.groups)
+        found = readings(parts, self.reads)
         pairs = [(i, asked[key]) for i, key in enumerate(found) if key in asked]
         first, second = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
         return first, second

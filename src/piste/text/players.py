@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from piste.arrays import IntArray, Ragged
 from piste.errors import InputError
 from piste.options import Options, Spans
+from piste.result.basics import read_as
 from piste.result.explanation import Player
 from piste.text.encoding import TYPE, Encoding, Frame
 from piste.text.phrases import noun_chunk_spans, phrase_spans
@@ -118,6 +119,11 @@ class Players:
     def places(self) -> list[Span]:
         """Where each player stands in the text."""
         return [(player.start, player.end) for player in self.items]
+
+    @cached_property
+    def reads(self) -> IntArray:
+        """What the model reads of each player [players]."""
+        return read_as(self.items)
 
     @property
     def whole(self) -> Ragged:

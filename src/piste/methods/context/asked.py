@@ -42,7 +42,7 @@ class Asked:
         self.parts = np.zeros((0, len(self.players)), dtype=bool)
         self.answers = np.zeros((0, outputs))
         self.paid = np.zeros(0, dtype=bool)
-        self._sequences: set[bytes] = set()
+        self._read: set[bytes] = set()
 
     @classmethod
     def on(cls, decision: Decision, every_class: bool) -> Asked:
@@ -93,11 +93,10 @@ class Asked:
         """Which parts the model has not read before: without either of two equal neighbours, a
         text is the same.
         """
-        rows, fresh = self.players.tokens(Ragged.masked(parts)), np.zeros(len(parts), dtype=bool)
-        for index in range(len(parts)):
-            sequence = rows.row(index).tobytes()
-            fresh[index] = sequence not in self._sequences
-            self._sequences.add(sequence)
+        fresh = np.zeros(len(parts), dtype=bool)
+        for index, reading in enumerate(readings(parts, self.players.reads)):
+            fresh[index] = reading not in self._read
+            self._read.add(reading)
         return fresh
 
     def answered(self, parts: BoolArray) -> FloatArray:
@@ -140,8 +139,8 @@ class Asked:
     def cost_of_all(self, costs: Callable[[BoolArray], FloatArray]) -> float:
         """What it costs to ask about every part of the text that reads as no other."""
         parts = all_coalitions(len(self.players))
-        known = set(readings(self.parts, self.players.groups))
-        first = {key: i for i, key in enumerate(readings(parts, self.players.groups))}
+        known = set(readings(self.parts, self.players.reads))
+        first = {key: i for i, key in enumerate(readings(parts, self.players.reads))}
         new = [index for key, index in first.items() if key not in known]
         return float(costs(parts[new]).sum())
 

@@ -150,7 +150,7 @@ class Plan:
     def takes_all(self) -> bool:
         """Whether words repeat so much in a short text that all it can read as may be asked."""
         players = self.asked.players
-        if len(players) > MOST_REPEATING or len(players.first) == len(players):
+        if len(players) > MOST_REPEATING or len(np.unique(players.reads)) == len(players):
             return False
         return self.asked.cost_of_all(self.costs) <= self.limit
 

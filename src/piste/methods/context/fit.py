@@ -303,8 +303,15 @@ def _fit(
     final: Process,
     means: tuple[Formula, ...],
 ) -> Fit:
+    players = asked.players
     surrogate = PartSurrogate(
-        final, means, asked.players.groups, asked.parts, asked.answers, asked.base_is_given
+        final,
+        means,
+        players.groups,
+        asked.parts,
+        asked.answers,
+        players.reads,
+        asked.base_is_given,
     )
     inside = like_the_text(asked.parts)
     return Fit(slalom, surrogate, unseen, asked.near[inside], asked.answers[inside, 0])

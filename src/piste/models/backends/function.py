@@ -175,13 +175,19 @@ class FunctionClassifier:
         apart = float(np.abs(now - before).max())
         if apart <= ROUNDING * max(1.0, float(np.abs(before).max())):
             return ""
-        then, again = (as_scores(answers, self.scale) for answers in (before, now))
-        self.varies = float(np.abs(then - again).max())
+        self.varies = self._difference(before, now)
         return (
             f"The function {UNSTEADY} (by {apart:.2g}), so its scores are no more certain than"
             " that. It is not deterministic, or depends on the rest of the batch: put the model"
             " into evaluation mode."
         )
+
+    def _difference(self, before: FloatArray, now: FloatArray) -> float:
+        """How far any number that may be explained differs between two answers to one text."""
+        then, again = (as_scores(answers, self.scale) for answers in (before, now))
+        if self.outputs == "classes":  # log-odds and contrasts: differences of columns
+            return float(np.ptp(two_columns(then) - two_columns(again)))
+        return float(np.abs(then - again).max())
 
     def show(self, ids: IntArray) -> str:
         text = self._text(ids)
