@@ -152,6 +152,10 @@ def test_a_probability_near_one_is_called_so():
     found = piste.compare("a good film with bad end", piste.from_function(confident), measure=True)
     assert "The label is so probable that removing words hardly shows" in found.verdict
     assert "do not read the highlights" not in found.verdict
+    other = piste.compare(
+        "a good film with bad end", piste.from_function(confident), measure=True, target="negative"
+    )
+    assert "The label has no probability to lose" in other.verdict
 
 
 def test_small_numbers_of_a_regression_are_measured_by_their_own_size():
@@ -164,6 +168,7 @@ def test_small_numbers_of_a_regression_are_measured_by_their_own_size():
     assert found.verdict.startswith("Trust context")
     assert "mean fall of the score" in str(found).replace("\n  ", " ")
     assert "probability" not in str(found)
+    assert "deletion 0.00" not in found.verdict
 
 
 def test_a_score_on_another_scale_is_measured_by_no_removal():

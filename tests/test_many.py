@@ -500,3 +500,19 @@ def test_a_table_without_any_player_has_the_columns_all_the_same():
     full = piste.explain([TEXTS[0]], classifier(), "occlusion").to_pandas()
     assert list(full.columns[: len(failed.columns)]) == list(failed.columns)
     assert failed.columns[-1] == "score_error"
+
+
+@pytest.mark.parametrize("target", [None, "predicted", "all"])
+def test_what_is_predicted_is_checked_however_it_was_asked_for(target):
+    def counts(texts):
+        return [[t.count("good") + 0.1, t.count("bad") * 1.0, t.count("so") * 1.0] for t in texts]
+
+    data = [
+        {"text": "a good film", "label": "p"},
+        {"text": "a bad film", "label": "n"},
+        {"text": "a so so film good", "label": "p"},
+    ]
+    model = piste.from_function(counts, ["p", "n", "o"])
+    summary = piste.explain(data, model, target=target).summary()
+    assert summary.right == pytest.approx(2 / 3)
+    assert len(summary.classes) == 3

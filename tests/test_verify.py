@@ -467,3 +467,17 @@ def test_error_bars_that_hold_for_some_half_of_the_parts_fail(honest, demo):
     assert 10 < inside < 24
     assert check.outcome == "fails"
     assert check.found.endswith("within two standard errors, at least 24 are needed")
+
+
+def test_answers_that_were_seen_to_vary_may_vary():
+    rng = np.random.default_rng(0)
+
+    def noisy(texts):
+        return [3.0 * ("good" in t) - 1.0 + 0.05 * float(rng.normal()) for t in texts]
+
+    classifier = piste.from_function(noisy)
+    found = piste.explain("a good film with a plot", classifier)
+    assert found.parts.varies > 0
+    told = outcomes(piste.verify(found, classifier))
+    assert told["answers"] == "holds"
+    assert told["decision"] == "holds"

@@ -321,7 +321,7 @@ def test_one_bad_window_of_many_does_not_condemn_all(demo):
     r2s = [0.9, 0.8, -7.52, 0.95, 0.85, 0.92, 0.88, 0.91, 0.86]
     found = merged([with_r2(one, r2) for r2 in r2s], [1 / 9] * 9)
     assert found.fidelity.r2 == 0.85  # two are below: a quarter
-    assert "1 has an R² below 0.5 (the lowest: -7.52, in window 3)" in found.notes[0]
+    assert "1 window has an R² below 0.5, the lowest R² is −7.52, in window 3." in found.notes[0]
     few = merged([with_r2(one, r2) for r2 in r2s[:4]], [0.25] * 4)
     assert few.fidelity.r2 == -7.52
     assert "(25 %, 25 %, 25 %, 25 %)" in few.notes[0]

@@ -1,4 +1,6 @@
 import unicodedata
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -405,3 +407,30 @@ def test_probabilities_that_are_taken_for_log_odds_are_noticed():
 def test_other_answers_are_not_taken_for_probabilities(function):
     found = piste.explain(NOISY, piste.from_function(function))
     assert not any("between 0 and 1" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("outputs", ["logits", "probabilities"])
+def test_answers_are_as_far_apart_as_their_log_odds(outputs):
+    seen = set()
+
+    def two(texts):
+        margins = []
+        for text in texts:
+            margins.append(len(text) * 0.1 + (-1.0 if text in seen else 1.0))
+            seen.add(text)
+        logits = np.array([[-m / 2, m / 2] for m in margins])
+        return logits if outputs == "logits" else 1 / (1 + np.exp(-2 * logits))
+
+    found = piste.explain(
+        "a very good film, not a bad one", piste.from_function(two, outputs=outputs)
+    )
+    assert found.parts.varies == pytest.approx(2.0, abs=0.01)
+
+
+@pytest.mark.parametrize("made", [Decimal, Fraction, np.float32])
+def test_numbers_of_other_kinds_are_numbers(made):
+    def function(texts):
+        return np.array([made(len(text)) for text in texts], dtype=object)
+
+    found = piste.explain("a good film", piste.from_function(function))
+    assert found.target.score == 11

@@ -204,26 +204,16 @@ def _matrix_row(canvas: Canvas, comparison: Comparison, number: int, top: float)
 
 def _measured(canvas: Canvas, comparison: Comparison, top: float) -> None:
     """The best are bold; ↑ and ↓ say which end is better."""
-    figures = comparison.measured.values()
-    columns = (
-        ("deletion ↑", said.best_deletion, [f.deletion for f in figures]),
-        ("insertion ↓", said.best_insertion, [f.insertion for f in figures]),
-        (
-            "removal\nerror ↓",
-            said.best_removal,
-            [f.removal_error for f in figures],
-        ),
-    )
     left = TEXT_LEFT + _cell(comparison) * len(comparison.explanations) + 14
-    for index, (title, best, values) in enumerate(columns):
+    for index, column in enumerate(said.columns(comparison)):
         right = left + COLUMN * (index + 1)
+        title = f"{column.title} {'↑' if column.higher_is_better else '↓'}".replace("l e", "l\ne")
         for up, line in enumerate(reversed(title.split("\n"))):
             canvas.write(right, top + 11 - 9.5 * up, line, size=8, ha="right", color=QUIET)
-        won = set(best(comparison))
-        for row, (name, value) in enumerate(zip(comparison.measured, values, strict=True)):
-            weight = "bold" if name in won else "normal"
+        for row, (name, shown) in enumerate(column.shown.items()):
+            weight = "bold" if name in column.best else "normal"
             base = top + CELL_HEIGHT * (row + 1) + 11
-            canvas.write(right, base, said.figure(value), size=8.3, ha="right", weight=weight)
+            canvas.write(right, base, shown, size=8.3, ha="right", weight=weight)
 
 
 def _footnotes(comparison: Comparison) -> tuple[list[str], list[str]]:

@@ -54,7 +54,7 @@ def page(comparison: Comparison, compact: bool = False) -> str:
             name: _row(explanation, parts) for name, explanation in comparison.explanations.items()
         },
         matrix=[[_cell(value) for value in row] for row in comparison.agreement.tolist()],
-        columns=_columns(comparison),
+        columns=said.columns(comparison),
         weights=not all(map(said.has_side, comparison.explanations.values())),
     )
 
@@ -91,30 +91,3 @@ def _cell(value: float) -> tuple[str, str, int]:
     if not math.isfinite(value):
         return said.share(value), "f", 0
     return said.share(value), hue(value), level(value)
-
-
-def _columns(comparison: Comparison) -> list[tuple[str, str, dict[str, str], set[str]]]:
-    """Each figure: its title, which end is better, its texts by method, and the best methods."""
-    if not comparison.measured:
-        return []
-    figures = comparison.measured.items()
-    return [
-        (
-            "deletion",
-            "higher is better",
-            {name: said.figure(f.deletion) for name, f in figures},
-            set(said.best_deletion(comparison)),
-        ),
-        (
-            "insertion",
-            "lower is better",
-            {name: said.figure(f.insertion) for name, f in figures},
-            set(said.best_insertion(comparison)),
-        ),
-        (
-            "removal error",
-            "lower is better",
-            {name: said.figure(f.removal_error) for name, f in figures},
-            set(said.best_removal(comparison)),
-        ),
-    ]

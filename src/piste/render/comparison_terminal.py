@@ -10,7 +10,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from piste.compare import Comparison, Figures
+from piste.compare import Comparison
 from piste.render import comparison_words as said
 from piste.render import words
 from piste.render.clean import one_line, visible
@@ -169,22 +169,14 @@ def _agreement(value: float) -> Text:
 
 
 def _figures(comparison: Comparison) -> Table:
-    table = _table(["deletion", "insertion", "removal error"])
-    bests = (said.best_deletion, said.best_insertion, said.best_removal)
-    winners = [set(names(comparison)) for names in bests]
-    for number, (name, figures) in enumerate(comparison.measured.items(), start=1):
-        cells = [
-            _marked(value, name in won)
-            for value, won in zip(_values(figures), winners, strict=True)
-        ]
+    columns = said.columns(comparison)
+    table = _table([column.title for column in columns])
+    for number, name in enumerate(comparison.measured, start=1):
+        cells = [_marked(column.shown[name], name in column.best) for column in columns]
         table.add_row(plain(f"{number} {name}"), *cells)
     return table
 
 
-def _values(figures: Figures) -> tuple[float | None, ...]:
-    return figures.deletion, figures.insertion, figures.removal_error
-
-
-def _marked(value: float | None, won: bool) -> Text:
+def _marked(shown: str, won: bool) -> Text:
     """The best are marked by a star too: not every terminal shows bold."""
-    return plain(f"{said.figure(value)}{'*' if won else ' '}", "bold" if won else "")
+    return plain(f"{shown}{'*' if won else ' '}", "bold" if won else "")

@@ -2,20 +2,21 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
 from piste.arrays import FloatArray
-from piste.compare import Comparison, Figures
+from piste.compare import Comparison
 from piste.decision import in_log_odds
 from piste.errors import several
 from piste.render.answer import decided
 from piste.render.clean import one_line
 from piste.render.segments import Segment, excerpt, segments
 from piste.render.shades import strengths
-from piste.render.words import asked, listed
+from piste.render.words import asked, listed, signed
 from piste.result.explanation import Explanation
 from piste.result.scores import score
 
@@ -118,40 +119,55 @@ def share(value: float) -> str:
     return "0.00" if text == "−0.00" else text
 
 
-def figure(value: float | None) -> str:
-    """A measured figure, short; – where the method says nothing of the kind."""
-    return "–" if value is None else share(value)
+def figure(value: float | None, largest: float | None = None) -> str:
+    """A measured figure, short; – where the method says nothing of the kind.
+
+    largest: of the numbers beside it, where they are no shares.
+    """
+    if value is None:
+        return "–"
+    return share(value) if largest is None else signed(value, largest).removeprefix("+")
 
 
-def best(
-    measured: Mapping[str, Figures],
-    key: Callable[[Figures], float | None],
-    better: Callable[[Sequence[float]], float] = max,
-) -> list[str]:
-    """The names with the best figure, as shown: what reads the same is equally good."""
-    known = {name: value for name, f in measured.items() if (value := key(f)) is not None}
+@dataclass(frozen=True)
+class Column:
+    """What was measured of each method."""
+
+    title: str
+    higher_is_better: bool
+    shown: Mapping[str, str]  # by the method's name
+    best: frozenset[str]  # methods: what reads the same is equally good
+
+
+def columns(comparison: Comparison) -> tuple[Column, ...]:
+    """Deletion, insertion and removal error; none where nothing was measured."""
+    measured = comparison.measured
+    if not measured:
+        return ()
+    largest = None if in_log_odds(comparison.first.target) else _moves(comparison)
+    return (
+        _column("deletion", True, {n: f.deletion for n, f in measured.items()}, largest),
+        _column("insertion", False, {n: f.insertion for n, f in measured.items()}, largest),
+        _column("removal error", False, {n: f.removal_error for n, f in measured.items()}),
+    )
+
+
+def _column(
+    title: str, higher: bool, values: Mapping[str, float | None], largest: float | None = None
+) -> Column:
+    shown = {name: figure(value, largest) for name, value in values.items()}
+    known = {name: value for name, value in values.items() if value is not None}
     if not known:
-        return []
-    top = round(better(list(known.values())), 2)
-    return [name for name, value in known.items() if round(value, 2) == top]
+        return Column(title, higher, shown, frozenset())
+    first = (max if higher else min)(known, key=lambda name: known[name])
+    best = frozenset(name for name in known if shown[name] == shown[first])
+    return Column(title, higher, shown, best)
 
 
 def meanings(comparison: Comparison) -> tuple[str, str, str]:
     """What the figures mean, of a probability or of a number."""
     what = "the label's probability" if in_log_odds(comparison.first.target) else "the score"
     return DELETION.format(what=what), INSERTION.format(what=what), REMOVAL
-
-
-def best_deletion(comparison: Comparison) -> list[str]:
-    return best(comparison.measured, lambda figures: figures.deletion)
-
-
-def best_insertion(comparison: Comparison) -> list[str]:
-    return best(comparison.measured, lambda figures: figures.insertion, min)
-
-
-def best_removal(comparison: Comparison) -> list[str]:
-    return best(comparison.measured, lambda figures: figures.removal_error, min)
 
 
 def verdict(comparison: Comparison) -> str:
@@ -200,7 +216,8 @@ def _on_both(comparison: Comparison, names: Sequence[str]) -> str:
 
 
 def _deletions(comparison: Comparison, names: Sequence[str]) -> str:
-    return _each([figure(comparison.measured[name].deletion) for name in names])
+    deletion, *_ = columns(comparison)
+    return _each([deletion.shown[name] for name in names])
 
 
 def _errors(comparison: Comparison, names: Sequence[str]) -> str:
@@ -224,9 +241,10 @@ def _on_ranking(comparison: Comparison, names: Sequence[str]) -> str:
             min(target.probability, 1 - target.probability) < SATURATED
         )
         if extreme:
-            sure = "probable" if target.score > 0 else "improbable"
+            if target.score < 0:
+                return "The label has no probability to lose: deletion tells nothing here."
             return (
-                f"The label is so {sure} that removing words hardly shows in the probability:"
+                "The label is so probable that removing words hardly shows in the probability:"
                 " deletion tells nothing here."
             )
     if not names:

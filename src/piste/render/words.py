@@ -215,8 +215,9 @@ def cost(explanation: Explanation, counts: bool = True) -> str:
     spent = explanation.cost
     seconds = spent.query_seconds + spent.fit_seconds
     if explanation.elsewhere:
-        return f"not counted for {explanation.method}; {_sequences(spent.forwards)} to check it"
-    said = f"{_sequences(spent.forwards)}, {several(spent.tokens, 'token')}"
+        checked = several(spent.forwards, "sequence")
+        return f"not counted for {explanation.method}; {checked} to check it"
+    said = f"{several(spent.forwards, 'sequence')}, {several(spent.tokens, 'token')}"
     if spent.passes is not None:
         said = f"{asked(explanation)} of the full text" + (f" ({said})" if counts else "")
     return f"{said}, {seconds:.1f} s"
@@ -228,11 +229,7 @@ def asked(*explanations: Explanation, unit: str = "forward pass") -> str:
     known = [one for one in passes if one is not None]
     if len(known) == len(passes):
         return _passes(sum(known), unit)
-    return _sequences(sum(explanation.cost.forwards for explanation in explanations))
-
-
-def _sequences(count: int) -> str:
-    return several(count, "sequence")
+    return several(sum(explanation.cost.forwards for explanation in explanations), "sequence")
 
 
 def _passes(count: float, unit: str) -> str:

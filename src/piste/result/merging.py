@@ -16,7 +16,16 @@ import numpy as np
 from piste.arrays import FloatArray, IntArray
 from piste.errors import percent
 from piste.result.explanation import Explanation, Player
-from piste.result.facts import LOW, Agreement, Cost, Fidelity, FitReport, Record, Stopped
+from piste.result.facts import (
+    LOW,
+    Agreement,
+    Cost,
+    Fidelity,
+    FitReport,
+    Record,
+    Stopped,
+    r2_text,
+)
 from piste.result.parts import NOT_TURNED
 from piste.result.scores import score
 
@@ -212,11 +221,15 @@ def _worst(parts: Sequence[Explanation]) -> str:
     known = [r2 for r2 in told if r2 is not None]
     if not known or _quarter(known) == 0:
         return "fidelity is that of the worst window"
-    bad = sum(r2 < LOW for r2 in known)
-    where = f"{bad} of them have an R² below {LOW}" if bad != 1 else f"1 has an R² below {LOW}"
+    bad, lowest = sum(r2 < LOW for r2 in known), min(known)
+    where = (
+        f"{bad} {'windows have' if bad > 1 else 'window has'} an R² below {LOW}, the"
+        if bad
+        else "the"
+    )
     return (
-        f"three quarters of the windows reach the fidelity that is told, {where}"
-        f" (the lowest: {min(known):.2f}, in window {told.index(min(known)) + 1})"
+        f"three quarters of the windows reach the fidelity that is told; {where} lowest R² is"
+        f" {r2_text(lowest)}, in window {told.index(lowest) + 1}"
     )
 
 

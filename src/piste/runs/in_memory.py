@@ -21,7 +21,7 @@ from piste.runs import shards
 from piste.runs.commits import TEXTS, Destination, begin
 from piste.runs.manifest import ENDED, MANIFEST
 from piste.runs.run import SHARD
-from piste.runs.run_summary import RunFacts, Table, summed_up
+from piste.runs.run_summary import RunFacts, Table, is_chosen, summed_up
 from piste.runs.shards import Shard
 from piste.runs.store import ANOTHER, FINGERPRINT, FORMAT
 from piste.runs.word_summary import Summary
@@ -150,7 +150,7 @@ def _facts(pairings: Sequence[Pairing]) -> RunFacts:
     asked = None if first.record is None else first.record.options.get("target")
     labels = tuple(encodable(name) for name in first.target.labels)
     return RunFacts(
-        first.model, labels, ended=True, chosen=asked is not None, outputs=outputs_of(first)
+        first.model, labels, ended=True, chosen=is_chosen(asked, labels), outputs=outputs_of(first)
     )
 
 

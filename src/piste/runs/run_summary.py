@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
@@ -18,8 +18,10 @@ from typing import Any
 import numpy as np
 
 from piste.data import label_number
+from piste.decision import RANKS
 from piste.errors import FileError
 from piste.files import encodable
+from piste.options import ALL
 from piste.result.basics import mirrored, title
 from piste.runs import shards
 from piste.runs.class_summary import (
@@ -119,14 +121,21 @@ def _summed(source: str, manifest: RunFacts, tallies: _Tallies) -> Summary:
     )
 
 
+def is_chosen(target: object, labels: Sequence[str]) -> bool:
+    """Whether a label was asked for, whatever is predicted; a label's own name comes first."""
+    named = str(target).casefold() in (label.casefold() for label in labels)
+    return target is not None and (named or target not in (RANKS[0], ALL))
+
+
 def read_manifest(folder: Path) -> RunFacts:
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        labels = tuple(encodable(str(name)) for name in manifest["labels"])  # as in the tables
         return RunFacts(
             str(manifest["model"]),
-            tuple(encodable(str(name)) for name in manifest["labels"]),  # as the tables have them
+            labels,
             ENDED in manifest,
-            manifest.get("target") is not None,
+            is_chosen(manifest.get("target"), labels),
             (manifest.get(FINGERPRINT) or {}).get("outputs"),
             manifest,
         )

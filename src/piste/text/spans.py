@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import accumulate
 
 from piste.errors import InputError, SettingError
 from piste.options import CLOSE, OPEN, Options, Spans
@@ -87,9 +89,11 @@ def grown(own: Spans, tokens: Sequence[Span]) -> Spans:
 
     A token is removed as a whole, so a unit cannot end inside it.
     """
+    tokens = sorted(tokens)
+    starts, ends = [start for start, _ in tokens], [*accumulate((end for _, end in tokens), max)]
     units: list[Span] = []
     for begin, stop in own:
-        cut = [token for token in tokens if token[0] < stop and token[1] > begin]
+        cut = tokens[bisect_right(ends, begin) : bisect_left(starts, stop)]
         start = min([begin, *(first for first, _ in cut)])
         end = max([stop, *(last for _, last in cut)])
         if units and start < units[-1][1]:

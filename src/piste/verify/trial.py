@@ -24,6 +24,7 @@ from piste.progress import Meter, Progress
 from piste.result.explanation import Explanation
 from piste.text.encoding import BETWEEN
 
+VARYING = 4.0  # times two answers to one text were apart: others may be farther
 Words = Lexicon | str | os.PathLike[str] | None
 
 
@@ -48,8 +49,13 @@ class Trial:
 
     @property
     def rounding(self) -> float:
-        """How far two answers of the model may differ, absolutely and relatively."""
-        return rounding(self.decision.query.classifier)
+        """How far two answers of the model may differ, absolutely and relatively.
+
+        More where they were seen to: the file says so.
+        """
+        parts = self.explanation.parts
+        varies = 0.0 if parts is None else VARYING * parts.varies
+        return max(rounding(self.decision.query.classifier), varies)
 
     @property
     def whole(self) -> FloatArray:

@@ -1,6 +1,8 @@
 """What a function of the user's returns, as numbers to explain; and what is odd about it."""
 
 from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -52,12 +54,13 @@ def as_numbers(answer: Any, rows: int) -> FloatArray:
     try:
         # A copy: the function may fill the same array again.
         given = np.array(answer)
-        scores = None if _no_numbers(given) else given.astype(np.float64)
+        wrong = _no_numbers(given)
+        scores = None if wrong else given.astype(np.float64)
     except (TypeError, ValueError, RuntimeError) as error:
         what = f"something that is not numbers: {first_line(error)}"
         raise OutputError(f"The function returned {what}.", RETURN) from error
     if scores is None:
-        raise OutputError(f"The function returned {_no_numbers(given)}.", RETURN)
+        raise OutputError(f"The function returned {wrong}.", RETURN)
     if scores.ndim not in (1, 2) or len(scores) != rows or 0 in scores.shape:
         raise OutputError(
             f"The function was given {several(rows, 'text')} and returned shape {scores.shape}.",
@@ -72,11 +75,11 @@ def _no_numbers(given: Any) -> str:
         return ""
     if given.dtype.kind in "US":
         return "text, not numbers"
-    others = [one for one in given.flat if not isinstance(one, int | float)]
-    if given.dtype.kind == "O" and others:
-        what = "None" if others[0] is None else kind_of(others[0])
-        return f"{what} in the place of a number"
-    return f"values of type {given.dtype}, not numbers"
+    if given.dtype.kind != "O":
+        return f"values of type {given.dtype}, not numbers"
+    others = [one for one in given.flat if not isinstance(one, Real | Decimal)]
+    what = "" if not others else "None" if others[0] is None else kind_of(others[0])
+    return f"{what} in the place of a number" if what else ""
 
 
 def as_scores(answers: FloatArray, scale: Scale) -> FloatArray:
