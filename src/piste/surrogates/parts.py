@@ -29,6 +29,7 @@ from piste.surrogates.shapley import (
 
 MOST_PAIRED = 100  # players among which pairs are looked for: the most relevant ones
 SEED = 0  # of sampled company; what is sampled is the same for every reader
+LITTLE = 1e-6  # of an interaction: what two words do by themselves, in a long text
 TINY = 0.1  # parts with a smaller share of the players are unlike the text: SLALOM alone has them
 
 
@@ -235,6 +236,9 @@ class PartSurrogate:
         By themselves two words are compared with the empty text, of which the model has said
         nothing: what stands for it would be put down to every pair.
         """
+        share = company_odds(max(self.players - 2, 0), NEAR)[0]  # of all company that is none
+        if share < LITTLE:
+            return values
         if self.players < 3:
             return np.zeros(len(pairs))
         parts = np.zeros((4, len(pairs), self.players), dtype=bool)
@@ -242,5 +246,4 @@ class PartSurrogate:
         for place, player in enumerate(pairs.T):
             parts[0, every, player] = parts[place + 1, every, player] = True
         both, one, other, neither = (self.predict(some)[:, 0] for some in parts)
-        share = company_odds(self.players - 2, NEAR)[0]  # of all company that is none
         return np.asarray((values - share * (both - one - other + neither)) / (1 - share))
