@@ -94,6 +94,7 @@ def test_search_narrows_words_and_pairs(tab: Page, summary: Summary, tmp_path: P
     tab.get_by_label("Search").fill("GOO")
     assert heads(tab, "words") == ["good"]
     assert heads(tab, "pairs") == ["not + good"]
+    assert heads(tab, "joiners") == ["good"]
     expect(tab.locator("#words-count")).to_contain_text("1 words (of ")
     tab.get_by_label("Search").fill("nowhere")
     assert heads(tab, "words") == []

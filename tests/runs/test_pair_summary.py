@@ -69,3 +69,34 @@ def test_capitals_make_no_other_word(tmp_path):
     assert 0 < error < 0.01
     assert summary.mean_effect("nothing", "positive") is None
     assert "not weakens good" in str(summary).lower()
+
+
+def test_a_word_that_acts_with_another_one_in_every_text_is_found(tmp_path):
+    """No pair occurs twice; *not* is in all of them."""
+    others = ["good", "funny", "bad", "dull"]
+    texts = [
+        PlantedText(["Not" if n == 3 else "not", "so", word], [0.0, 0.0, 1.0], pairs=[(0, 2, -2.0)])
+        for n, word in enumerate(others)
+    ]
+    once = PlantedText(["the", "end", "."], [0.0, 0.0, 0.0], pairs=[(1, 2, 3.0)])
+    summary = piste.summarise(write_run(tmp_path, [*texts, once]))
+    assert [(one.word, one.texts, one.size) for one in summary.acting(2)] == [("not", 4, 2.0)]
+    (joiner, *rest) = summary.acting(1)
+    assert sorted(joiner.partners) == [(word, 1) for word in sorted(others)]
+    assert {one.word for one in rest} == set(others)  # not “end”: punctuation is no company
+    assert "Words that act with others" in str(summary)
+    (table,) = (one for one in page_tables(summary, 9, 1.0) if one.key == "joiners")
+    assert table.rows[0].cells["in texts"].text == "4"
+    assert "not" in table.rows[0].head
+
+
+def test_an_unsure_interaction_makes_no_company():
+    tally = PairTally()
+    pair = {"first": 0, "second": 1, "first_word": "not", "second_word": "good"}
+    tally.add([pair | {"effect": 1.0, "error": 0.9}], 0, "positive", 1.0)
+    assert tally.joiners() == []
+    tally.add([pair | {"effect": -1.0, "error": 0.1}], 1, "positive", 1.0)
+    assert [(one.word, one.texts, one.size) for one in tally.joiners()] == [
+        ("not", 1, 1.0),
+        ("good", 1, 1.0),
+    ]

@@ -16,9 +16,10 @@ from rich.text import Text
 from piste.errors import few, several
 from piste.render.clean import one_line, shorten, visible
 from piste.render.corpus_left_out import rare_pairs, rare_words
+from piste.render.corpus_meanings import MEANINGS
 from piste.render.corpus_tables import (
-    MEANINGS,
     TableRow,
+    joiner_row,
     pair_row,
     word_row,
 )
@@ -53,6 +54,7 @@ TOGETHER = (
     "Words that act together",
     "what two words do beyond what each does, over all texts with both",
 )
+ACTING = ("Words that act with others", "with whichever word, in how many texts beyond chance")
 
 
 def headline(summary: Summary) -> str:
@@ -120,6 +122,8 @@ def sections(summary: Summary, most: int) -> list[Section]:
     ]
     if summary.paired():
         tables.insert(1, _together(summary, most))
+    if summary.acting():
+        tables.insert(1 + bool(summary.paired()), _acting(summary, most))
     return tables
 
 
@@ -129,6 +133,13 @@ def _together(summary: Summary, most: int) -> Section:
     pairs = summary.paired()[:most]
     listed = rows([_text_cells(pair_row(pair, summary), "words") for pair in pairs])
     return Section(title, _and(why, rare_pairs(summary)), listed)
+
+
+def _acting(summary: Summary, most: int) -> Section:
+    """The words that act with others, whichever."""
+    title, why = ACTING
+    listed = [_text_cells(joiner_row(one, summary), "word") for one in summary.acting()[:most]]
+    return Section(title, why, rows(listed))
 
 
 def _and(one: str, more: str) -> str:
@@ -172,7 +183,7 @@ def as_text(summary: Summary) -> str:
 def _table(lines: Sequence[Sequence[str]]) -> Table:
     table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0), pad_edge=False)
     for name in lines[0]:
-        side = name in ("word", "words", "towards", "how")
+        side = name in ("word", "words", "towards", "how", "with")
         table.add_column(name, justify="left" if side else "right", no_wrap=True)
     for row in lines[1:]:
         table.add_row(*(Text(visible(cell)) for cell in row))

@@ -19,9 +19,8 @@ from piste.render.chart import Chart, scatter
 from piste.render.clean import one_line, visible
 from piste.render.corpus import headline, notes, of_checked
 from piste.render.corpus_left_out import rare_words
+from piste.render.corpus_meanings import MARKS, MEANINGS
 from piste.render.corpus_tables import (
-    MARKS,
-    MEANINGS,
     PageTable,
     one_side,
     page_tables,

@@ -13,39 +13,14 @@ from piste.render.html import level
 from piste.render.words import counted, give_or_take, signed
 from piste.runs.class_summary import ClassCounts, Mistakes
 from piste.runs.excerpts import Excerpt
-from piste.runs.pair_summary import WordPair
+from piste.runs.pair_summary import Joiner, WordPair
 from piste.runs.shards import MOST_PAIRS
-from piste.runs.word_summary import LISTED_PAIRS, SPURIOUS_TEXTS, Summary
-from piste.runs.word_tally import FEW_TEXTS, LESSER_SHARE, ONE_SIDED, Word
+from piste.runs.word_summary import LISTED_PAIRS, Summary
+from piste.runs.word_tally import FEW_TEXTS, Word
 
 MOST_CLASSES = 100
 NONE = 0.0005  # an error that is rounding
 SPEAKING = 6  # words named for a class
-MARKS = {  # what rows are marked with, and what the page's filter calls it
-    "both sides": "on both sides (the rarer one in"
-    f" {counted(LESSER_SHARE)} or more of the sure occurrences; felt on both)",
-    "mistakes": "decide wrong predictions",
-    "spurious?": f"candidates for spurious words (in {SPURIOUS_TEXTS} labelled texts or more)",
-}
-MEANINGS = {
-    "effect": "what the word contributes to the score of a text, on average over its texts",
-    "lin": "value × e^importance, on average over its texts",
-    "value": "the score that the word would get alone",
-    "importance": "how much the word weighs beside others; 0 is the average word",
-    "flips": f"share of the occurrences that are surely on one side (beyond {ONE_SIDED} standard"
-    f" errors) that are on the rarer side (for words with {FEW_TEXTS} such occurrences or more)",
-    "lift": "how much more often its texts have the label in the data, in percentage points (for"
-    f" words in {FEW_TEXTS} labelled texts or more)",
-    "wrong": "wrong predictions for which this is the strongest word",
-    "together": "the interaction, on average over all texts with both words: what the two say"
-    " beyond what each says by itself, above 0 for the label, below 0 against it",
-    "how": "what that means for two words that each speak for the label or against it on average:"
-    " they reinforce each other; they overlap, and say less together; or one weakens the other",
-    "listed": f"texts in which the pair is among the {MOST_PAIRS} strongest",
-    "where listed": "the mean over these texts only, which are the pair's strongest cases",
-    "precision": "of the texts predicted so, the share labelled so in the data",
-    "recall": "of the texts labelled so in the data, the share predicted so",
-}
 
 
 @dataclass(frozen=True)
@@ -106,6 +81,7 @@ def page_tables(summary: Summary, most: int, scale: float) -> list[PageTable]:
     tables = (
         _words(summary, most, scale),
         _pairs(summary, most, scale),
+        _joiners(summary, most),
         _classes(summary),
         _mistakes(summary, most),
     )
@@ -248,6 +224,36 @@ def pair_row(pair: WordPair, summary: Summary, scale: float = 1.0) -> TableRow:
         _shade(pair.effect, scale),
         _of_class(pair.label, pair.effect, summary),
         (only,) if (only := only_in(pair, summary)) else (),
+    )
+
+
+def _joiners(summary: Summary, most: int) -> PageTable:
+    acting = summary.acting()
+    return PageTable.of(
+        "joiners",
+        "Words that act with others",
+        "word",
+        [joiner_row(joiner, summary) for joiner in acting[: min(most, LISTED_PAIRS)]],
+        unit="acting words",
+        why="Words with a sure interaction in many texts, whatever the other word is.",
+    )
+
+
+def joiner_row(joiner: Joiner, summary: Summary) -> TableRow:
+    """The row of a word that acts with others."""
+    partners = [
+        one_line(word, 20) + (f" ({count:,})" if count > 1 else "")
+        for word, count in joiner.partners
+    ]
+    return TableRow(
+        one_line(joiner.word, 24),
+        {
+            "towards": _towards(joiner.label, summary),
+            "in texts": Cell(f"{joiner.texts:,}", joiner.texts),
+            "size": Cell(signed(joiner.size).removeprefix("+"), joiner.size),
+            "with": Cell(", ".join(partners)),
+        },
+        (),
     )
 
 

@@ -18,6 +18,7 @@ from piste.result.parts import has_letters, is_sure
 from piste.runs.excerpts import Excerpt, Place
 
 EXAMPLES = 3
+PARTNERS = 5  # of a word that acts with others
 Key = tuple[str, str, str]  # first word, second word, both in small letters, and label
 
 
@@ -56,6 +57,24 @@ class WordPair:
         return self.texts * abs(self.effect)
 
 
+@dataclass
+class Joiner:
+    """A word that surely acts with others: in how many texts, how strongly, and with which.
+
+    A run of a few hundred texts seldom has a pair twice, and yet *not* acts with some word in many.
+    """
+
+    word: str
+    label: str
+    texts: int  # in which one of the strongest pairs is surely the word's
+    size: float  # of its strongest interaction in these, whichever way: the mean
+    partners: list[tuple[str, int]]  # words, and in how many of the texts; the commonest first
+
+    @property
+    def strength(self) -> float:
+        return self.texts * self.size
+
+
 @dataclass(frozen=True)
 class _Listed:
     """A pair among the strongest of a text, as it is spelt there."""
@@ -64,6 +83,30 @@ class _Listed:
     effect: float
     variance: float
     place: Place
+
+    @property
+    def is_sure(self) -> bool:
+        return is_sure(self.effect, float(np.sqrt(self.variance)))
+
+
+@dataclass
+class _Joined:
+    """What one word does together with others."""
+
+    spelt: Counter[str] = field(default_factory=Counter)
+    partners: Counter[str] = field(default_factory=Counter)
+    sizes: dict[int, float] = field(default_factory=dict)  # by text
+
+    def add(self, listed: _Listed, mine: int) -> None:
+        text = listed.place.text
+        self.spelt[listed.words[mine]] += 1
+        self.partners[listed.words[1 - mine].lower()] += 1
+        self.sizes[text] = max(self.sizes.get(text, 0.0), abs(listed.effect))
+
+    def joiner(self, label: str) -> Joiner:
+        ((word, _),) = self.spelt.most_common(1)
+        size = sum(self.sizes.values()) / len(self.sizes)
+        return Joiner(word, label, len(self.sizes), size, self.partners.most_common(PARTNERS))
 
 
 @dataclass
@@ -110,6 +153,17 @@ class PairTally:
         """All pairs, those that do most together first."""
         pairs = [_mean(key, told, self.texts.get(key, 0)) for key, told in self.listed.items()]
         return sorted(pairs, key=lambda pair: -pair.strength)
+
+    def joiners(self) -> list[Joiner]:
+        """Every word that surely acts with another one in a text, those that do most first."""
+        tallies: dict[tuple[str, str], _Joined] = defaultdict(_Joined)
+        for (first, second, label), listed in self.listed.items():
+            told = [one for one in listed if one.is_sure and all(map(has_letters, one.words))]
+            for small, mine in {first: 0, second: 1}.items():
+                for one in told:
+                    tallies[small, label].add(one, mine)
+        joiners = [joined.joiner(label) for (_, label), joined in tallies.items() if joined.sizes]
+        return sorted(joiners, key=lambda joiner: -joiner.strength)
 
     def places(self, pair: WordPair) -> list[Place]:
         """Texts in which the two do most together."""

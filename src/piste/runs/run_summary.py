@@ -114,6 +114,7 @@ def _summed(source: str, manifest: RunFacts, tallies: _Tallies) -> Summary:
         ended=manifest.ended,
         words=[tally.word(*key, shares.get(told[key[1]])) for key, tally in tallies.words.items()],
         pairs=tallies.pairs.pairs(),
+        joiners=tallies.pairs.joiners(),
         classes=counted(texts, labels),
         mistakes=mistaken(texts, tallies.deciding),
         outputs=manifest.outputs,

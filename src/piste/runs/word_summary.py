@@ -21,7 +21,7 @@ from piste.result.basics import mirrored
 from piste.result.exports import data_frame
 from piste.result.written import AsJson, AsPage
 from piste.runs.class_summary import ClassCounts, Mistakes
-from piste.runs.pair_summary import WordPair
+from piste.runs.pair_summary import Joiner, WordPair
 from piste.runs.word_tally import FEW_TEXTS, ONE_SIDED, Word
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ class Summary(AsJson, AsPage):
     ended: bool  # False: the run was stopped, and there will be more texts
     words: list[Word] = field(repr=False)
     pairs: list[WordPair] = field(default_factory=list, repr=False)
+    joiners: list[Joiner] = field(default_factory=list, repr=False)
     classes: list[ClassCounts] = field(default_factory=list, repr=False)
     mistakes: list[Mistakes] = field(default_factory=list, repr=False)
     outputs: str | None = None  # of the model: "classes", "labels", "raw"; None: not known
@@ -129,6 +130,14 @@ class Summary(AsJson, AsPage):
         often = self.together()
         rare = [pair for pair in self.together(1) if pair.listed < self.least_listed]
         return often + rare[: max(0, FEW_PAIRS - len(often))]
+
+    def acting(self, least: int | None = None) -> list[Joiner]:
+        """Words that surely act with others, whichever, those that do most in all texts first.
+
+        least: texts in which they do, at least. None: as for pairs.
+        """
+        least = self.least_listed if least is None else least
+        return [joiner for joiner in self.joiners if joiner.texts >= least]
 
     def mean_effect(self, word: str, label: str) -> tuple[float, float] | None:
         """Mean effect of a word in any capitals, and its standard error; None where it has none."""
