@@ -75,6 +75,11 @@ def test_rows_of_json_may_lack_what_others_have(tmp_path):
         assert [one.label for one in found] == [None, 1]
 
 
+def test_a_column_may_be_left_out():
+    (found,) = read_examples([{"text": "a good film", "label": 1}], piste.Columns(label=None))
+    assert found.label is None
+
+
 def test_numbers_may_name_columns():
     frame = pandas.DataFrame([["a good film", 1]])
     (found,) = read_examples(frame, piste.Columns(text=0, label=1))

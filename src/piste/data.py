@@ -39,8 +39,9 @@ class Columns:
     pair: str = "text_pair"  # a second text, where the model classifies two at once
 
     def __post_init__(self) -> None:
-        for name, given in vars(self).items():  # a frame without a header has numbers
-            object.__setattr__(self, name, str(given))
+        for name, given in vars(self).items():
+            if given is not None:  # a frame without a header has numbers; None is no column
+                object.__setattr__(self, name, str(given))
 
 
 DEFAULT = Columns()
@@ -146,7 +147,7 @@ def _check_columns(rows: Sequence[RawRow], source: Texts, columns: Columns) -> N
     for kind, name in vars(columns).items():
         if kind == "text":
             there = name in rows[0]
-        elif name == getattr(DEFAULT, kind) or isinstance(source, Iterator):
+        elif name in (None, getattr(DEFAULT, kind)) or isinstance(source, Iterator):
             continue
         elif kind == "id" and index is not None:  # a frame's index goes by any name
             there = name in names or name in index
