@@ -17,7 +17,7 @@ from piste.methods import remade
 from piste.methods.base import Method
 from piste.methods.every_class import Classes
 from piste.models.fingerprint import rounding
-from piste.models.protocol import Classifier
+from piste.models.protocol import Classifier, MayVary
 from piste.models.query import Query
 from piste.options import ALL, Options
 from piste.progress import Meter, Progress
@@ -51,11 +51,12 @@ class Trial:
     def rounding(self) -> float:
         """How far two answers of the model may differ, absolutely and relatively.
 
-        More where they were seen to: the file says so.
+        More where they were seen to, then and now: what a file says alone proves nothing.
         """
-        parts = self.explanation.parts
-        varies = 0.0 if parts is None else VARYING * parts.varies
-        return max(rounding(self.decision.query.classifier), varies)
+        parts, classifier = self.explanation.parts, self.decision.query.classifier
+        now = classifier.varies if isinstance(classifier, MayVary) else 0.0
+        then = 0.0 if parts is None else parts.varies
+        return max(rounding(classifier), VARYING * min(then, VARYING * now))
 
     @property
     def whole(self) -> FloatArray:
