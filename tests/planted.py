@@ -50,3 +50,19 @@ class PlantedSlalom:
 def additive(weights: dict[str, float]) -> Callable[[list[str]], Array]:
     """A bag of words: what additive explanations assume."""
     return lambda texts: np.array([sum(weights.get(w, 0.0) for w in t.split()) for t in texts])
+
+
+class Changing:
+    """A function whose answer to a text is higher by 2 `by` from the second time on."""
+
+    def __init__(self, score: Callable[[str], float], by: float) -> None:
+        self.score, self.by = score, by
+        self.seen: set[str] = set()
+
+    def __call__(self, texts: list[str]) -> list[float]:
+        return [self.score(text) + self._off(text) for text in texts]
+
+    def _off(self, text: str) -> float:
+        off = self.by if text in self.seen else -self.by
+        self.seen.add(text)
+        return off

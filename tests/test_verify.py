@@ -16,7 +16,7 @@ from piste.result.checks import of_sets
 from piste.result.facts import Fidelity
 from piste.verify.new_parts import NEW, drawn_from
 from tests.contracts.methods import quick
-from tests.planted import additive
+from tests.planted import Changing, additive
 from tests.render.samples import feel, sample
 
 SENTENCE = "The plot is thin, but the acting is superb."
@@ -470,16 +470,7 @@ def test_error_bars_that_hold_for_some_half_of_the_parts_fail(honest, demo):
 
 
 def test_answers_that_were_seen_to_vary_may_vary():
-    seen: set[str] = set()
-
-    def other(text):  # than when it was asked first
-        known = text in seen
-        seen.add(text)
-        return 0.05 if known else -0.05
-
-    classifier = piste.from_function(
-        lambda texts: [3.0 * ("good" in text) - 1.0 + other(text) for text in texts]
-    )
+    classifier = piste.from_function(Changing(lambda text: 3.0 * ("good" in text) - 1.0, 0.05))
     found = piste.explain("a good film with a plot", classifier)
     assert found.parts.varies == pytest.approx(0.1)
     told = outcomes(piste.verify(found, classifier))

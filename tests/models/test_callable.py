@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import piste
 from piste.errors import ModelError, OutputError, SettingError
 from piste.text.players import split
+from tests.planted import Changing
 
 TEXT = "  Not good, not bad:\tjust (odd).  "
 
@@ -362,17 +363,8 @@ def added(text):
 
 
 def test_errors_are_no_smaller_than_answers_to_the_same_text_were_apart():
-    seen: set[str] = set()
-
-    def other(text):  # than when it was asked first
-        known = text in seen
-        seen.add(text)
-        return 0.25 if known else -0.25
-
-    def noisy(texts):
-        return [added(text) + other(text) for text in texts]
-
-    found = piste.explain(NOISY, piste.from_function(noisy))
+    changing = Changing(added, 0.25)
+    found = piste.explain(NOISY, piste.from_function(changing))
     apart = found.parts.varies
     assert apart == pytest.approx(0.5)
     assert "gives different answers" in found.notes[0]

@@ -207,7 +207,7 @@ def _measured(canvas: Canvas, comparison: Comparison, top: float) -> None:
     left = TEXT_LEFT + _cell(comparison) * len(comparison.explanations) + 14
     for index, column in enumerate(said.columns(comparison)):
         right = left + COLUMN * (index + 1)
-        title = f"{column.title} {'↑' if column.higher_is_better else '↓'}".replace("l e", "l\ne")
+        title = column.title.replace(" ", "\n") + (" ↑" if column.higher_is_better else " ↓")
         for up, line in enumerate(reversed(title.split("\n"))):
             canvas.write(right, top + 11 - 9.5 * up, line, size=8, ha="right", color=QUIET)
         for row, (name, shown) in enumerate(column.shown.items()):

@@ -139,9 +139,8 @@ class Asked:
     def cost_of_all(self, costs: Callable[[BoolArray], FloatArray]) -> float:
         """What it costs to ask about every part of the text that reads as no other."""
         parts = all_coalitions(len(self.players))
-        known = set(readings(self.parts, self.players.reads))
         first = {key: i for i, key in enumerate(readings(parts, self.players.reads))}
-        new = [index for key, index in first.items() if key not in known]
+        new = [index for key, index in first.items() if key not in self._read]
         return float(costs(parts[new]).sum())
 
     @property
